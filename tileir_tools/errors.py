@@ -1,0 +1,63 @@
+"""What can go wrong, as one exception family.
+
+Place in the flow: below everything (bytes -> Module -> facts -> findings -> report); imports only
+`source`. Every message names a position where one exists, what was expected and what was found.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .source import Span
+
+
+class Diagnostic(NamedTuple):
+    """One message about one place: severity ("error", "warning" or "note"), text, where it is."""
+
+    severity: str
+    message: str
+    span: Span | None = None
+
+    def render(self) -> str:
+        """`file:line:col: severity: message`, then the source line and a caret where they exist."""
+        if self.span is None:
+            return f"{self.severity}: {self.message}"
+        head = f"{self.span.where()}: {self.severity}: {self.message}"
+        excerpt = self.span.excerpt()
+        return f"{head}\n{excerpt}" if excerpt else head
+
+
+class TileIRError(Exception):
+    """Base of every error this library raises on purpose."""
+
+
+class InputError(TileIRError):
+    """The input could not be read at all: missing file, directory, no permission, wrong encoding."""
+
+
+class ForeignFormatError(TileIRError):
+    """The input is something other than Tile IR; `kind` names what it is."""
+
+    def __init__(self, message: str, kind: str):
+        super().__init__(message)
+        self.kind = kind
+
+
+class ParseError(TileIRError):
+    """Text that is not valid; `diagnostics` holds every independent error, in file order."""
+
+    def __init__(self, diagnostics: list[Diagnostic]):
+        super().__init__("\n".join(d.render() for d in diagnostics))
+        self.diagnostics = diagnostics
+
+
+class VerifyError(TileIRError):
+    """A module that reads but breaks a rule of the dialect; `diagnostics` holds every breach."""
+
+    def __init__(self, diagnostics: list[Diagnostic]):
+        super().__init__("\n".join(d.render() for d in diagnostics))
+        self.diagnostics = diagnostics
+
+
+class UsageError(TileIRError):
+    """The request makes no sense: an unknown arch, an entry that the module does not have."""
