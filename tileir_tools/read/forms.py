@@ -430,7 +430,7 @@ def _present(spec: OpSpec, part: Part) -> Present:
     if part.kind == "repeated":
         # `, type` twice over: the type of an operand that has the type of the next one.
         return lambda tokens, index, draft: (
-            tokens[index] == "," and tokens[index + 1] == tokens[index + 3]
+            tokens[index] == tokens[index + 2] == "," and tokens[index + 1] == tokens[index + 3]
         )
     parts = [p for p in part.parts if p.kind != "literal" or p.name.strip()]
     first = parts[0]

@@ -773,7 +773,7 @@ def _packed_elements(c: _Cursor, type: TileType) -> tuple[int, ...]:
         raise LiteralError("expected elements as a hexadecimal string", start)
     data = bytes.fromhex(text[2:])
     # Whole bytes, also where elements are packed in memory (i1, f4).
-    size = 4 if element.name == "tf32" else (element.width + 7) // 8
+    size = (element.width + 7) // 8
     count = len(data) // size
     if len(data) % size or count not in (1, type.elements):
         raise LiteralError(f"{len(data)} bytes are not the elements of {type}", start)

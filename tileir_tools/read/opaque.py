@@ -99,7 +99,8 @@ def read_opaque(state: State, index: int, results: int) -> tuple[Operation, int]
     types = _result_types(state, index, end, results)
     op = Operation(name, None, reader.operands, types, None, reader.regions)
     op.opaque_text = "".join(reader.pieces).strip()
-    state.warn(index, index, f"unknown operation '{name}': kept as text, not understood")
+    what = "is printed without all it says" if is_lossy(state, index) else "is unknown"
+    state.warn(index, index, f"operation '{name}' {what}: kept as text, not understood")
     return op, _before_location(state, index, end)
 
 
