@@ -125,7 +125,7 @@ _op(
     "13.1",
     attributes="sym_name:symbol_name value:dense alignment:i64=0 constant:unit@13.3 "
     "symbol_visibility:symbol_visibility=public@13.3",
-    form=" (? @symbol_visibility )(?constant )@sym_name(? alignment = @alignment){} @value",
+    form=" (?@symbol_visibility )(? constant) @sym_name(? alignment = @alignment){} @value",
 )
 _op("get_global", "13.1", "", "name:symbol", "result", " @name{} : <result>", "pure")
 # A function-like container that only the dialect's own tests use.

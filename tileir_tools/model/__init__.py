@@ -42,7 +42,7 @@ from .locations import (
     UnknownLoc,
 )
 from .types import (
-    F32,
+    F64,
     I1,
     I32,
     I64,
@@ -62,7 +62,7 @@ from .types import (
 )
 
 __all__ = [
-    "F32",
+    "F64",
     "I1",
     "I32",
     "I64",

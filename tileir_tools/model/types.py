@@ -293,7 +293,7 @@ class OpaqueType(Type):
 I1 = ElementType("i1")
 I32 = ElementType("i32")
 I64 = ElementType("i64")
-F32 = ElementType("f32")
+F64 = ElementType("f64")
 TOKEN = TokenType()
 
 ELEMENT_NAMES: tuple[str, ...] = ("i1", "i4", "i8", "i16", "i32", "i64", *FLOAT_FORMATS)

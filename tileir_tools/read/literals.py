@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from ..dialect import KEYWORDS, enum_attribute
 from ..model import (
-    F32,
+    F64,
     I64,
     TOKEN,
     UNIT,
@@ -66,7 +66,7 @@ MAX_NESTING = 64
 _LEX = re.compile(
     r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<symbol>@(?:[\w$.\-]+|"(?:[^"\\]|\\.)*"))'
     r"|(?P<number>-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*(?:[eE][+\-]?\d+)?)?))"
-    r"|(?P<word>[#!]?[A-Za-z_][\w$.]*)|(?P<arrow>->)|(?P<char>.))",
+    r"|(?P<word>[#!]?[A-Za-z_][\w$.]*)|(?P<arrow>->)|(?P<char>\S))",
     re.DOTALL | re.ASCII,
 )
 _DIM = re.compile(r"\s*(\d+|\?)\s*x")
@@ -513,7 +513,7 @@ def _attribute(c: _Cursor) -> Attribute:
 def _number(c: _Cursor) -> Attribute:
     """`4`, `4 : i32`, `1.5 : f16`, `0xFF800000 : f32`."""
     text = c.take()
-    type: Type = F32 if "." in text else I64
+    type: Type = F64 if "." in text else I64
     if c.accept(":"):
         type = _type(c)
     if isinstance(type, ElementType) and type.is_float:
