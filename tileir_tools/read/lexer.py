@@ -1,6 +1,6 @@
 """Text to tokens.
 
-Place in the flow: the first step of bytes -> Module for text; imports `source`.
+Place in the flow: the first step of bytes -> Module for text; imports `source` and `errors`.
 
 One regular expression finds every token, so that the work is done in C. Types and attributes with angle
 brackets are one token each (`tile<128x64xf32>`, `div_by<16>`, `<i32: 1>`): a file repeats a few of them
@@ -13,58 +13,86 @@ Tokens are plain strings; where they stand is found again only when somebody ask
 from __future__ import annotations
 
 import re
+from array import array
+from itertools import islice
 
+from ..errors import Diagnostic, ParseError
 from ..source import Source, Span
 
 # The inside of angle brackets, four levels deep. Strings, comments, SSA names and line-crossing braces
 # do not occur inside types, and leaving them out keeps a missing `>` from eating the rest of the file.
 _FLAT = r'[^<>"%/\n]*'
-_INSIDE = _FLAT
-for _ in range(4):
-    _INSIDE = rf"{_FLAT}(?:<{_INSIDE}>{_FLAT})*"
 
+
+def _inside(levels: int) -> str:
+    return rf"{_FLAT}(?:<{_inside(levels - 1)}>{_FLAT})*" if levels else _FLAT
+
+
+# The commonest case first: no brackets inside the brackets.
+_ANGLES = rf"<{_FLAT}(?:>|<{_inside(3)}>{_FLAT}(?:<{_inside(3)}>{_FLAT})*>)"
+
+# A string that does not end on its line is one token up to the end of the line. The count of escapes is
+# bounded because `re` keeps a record of every repetition until the whole match is done.
+_STRING = r'"[^"\\\n]*(?:"|(?:\\.[^"\\\n]*){1,9999}"|[^\n]*)'
+
+# Comments are matched outside of the group, so that they come out as empty tokens.
 _TOKEN = re.compile(
-    r"(?:\s+|//[^\n]*)*("
+    r"\s*(?:("
     r"%[\w$.\-]+(?:\#\d+)?"
+    r"|[,:=()}\[\]]"
     r"|loc\(\#\w+\)"
-    rf"|[\#!]?[A-Za-z_][\w$.]*(?:<{_INSIDE}>)?"
+    rf"|[\#!]?[A-Za-z_][\w$.]*(?:{_ANGLES})?"
     r"|->"
-    r'|"(?:[^"\\\n]|\\.)*"'
-    r'|@(?:[\w$.\-]+|"(?:[^"\\\n]|\\.)*")'
+    rf"|<(?:[A-Za-z]\w*\s*[:=]{_inside(4)}>)?"
+    r"|\{(?:-\#)?"
+    rf"|{_STRING}"
+    rf"|@(?:[\w$.\-]+|{_STRING})?"
     r"|-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*(?:[eE][+\-]?\d+)?)?)"
-    rf"|<[A-Za-z]\w*\s*[:=]{_INSIDE}>"
     r"|\^[\w$.\-]+"
-    r"|::|\{-\#|\#-\}"
-    r"|[\s\S]|\Z)",
+    r"|\#-\}"
+    r"|[^\s/]|/(?!/))"
+    r"|//[^\n]*|\Z)",
     re.ASCII,
 )
 
 # Marks the end of the tokens; no real token is empty.
 END = ""
 
+# A line this long is looked at before it is cut into tokens: with more tokens than this in its beginning
+# it is no IR but a file gone wrong, and cutting up all of it would take gigabytes.
+_LONG_LINE = 8_000_000
+_MAX_TOKENS = 4_000_000
+
 
 class Tokens:
     """The tokens of one stretch of a source; `texts` ends with several END tokens."""
 
-    __slots__ = ("_offsets", "end", "source", "start", "texts")
+    __slots__ = ("_matches", "_offsets", "end", "source", "start", "texts")
 
     def __init__(self, source: Source, start: int = 0, end: int | None = None):
         self.source = source
         self.start = start
         self.end = len(source.text) if end is None else end
-        self.texts: list[str] = _TOKEN.findall(source.text, self.start, self.end)
+        if self.end - start > _LONG_LINE:
+            _refuse_overlong_lines(source, start, self.end)
+        self.texts: list[str] = _TOKEN.findall(source.text, start, self.end)
+        if source.text.find("//", start, self.end) >= 0:
+            self.texts = list(filter(None, self.texts))
         # The reader looks a few tokens ahead; END beyond the end saves it every bounds check.
         self.texts += [END] * 4
-        self._offsets: list[int] | None = None
+        # Where the tokens stand, as far as anybody has asked.
+        self._offsets = array("Q")
+        self._matches = _TOKEN.finditer(source.text, start, self.end)
 
     def offset(self, index: int) -> int:
         """The character offset in the source of a token."""
-        if self._offsets is None:
-            found = _TOKEN.finditer(self.source.text, self.start, self.end)
-            self._offsets = [m.start(1) for m in found]
-        if index >= len(self._offsets):
-            return self.end
-        return self._offsets[index]
+        offsets = self._offsets
+        while len(offsets) <= index:
+            found = list(islice(self._matches, 4096))
+            if not found:
+                return self.end
+            offsets.extend(m.start(1) for m in found if m[1])
+        return offsets[index]
 
     def span(self, first: int, last: int | None = None) -> Span:
         """The span from the start of token `first` to the end of token `last` (default: `first`)."""
@@ -73,7 +101,34 @@ class Tokens:
         return Span(self.source, start, self.offset(last) + len(self.texts[last]))
 
     def starts_line(self, index: int) -> bool:
-        """Whether only white space stands before the token on its line."""
-        offset = self.offset(index)
-        before = self.source.text.rfind("\n", 0, offset) + 1
-        return not self.source.text[before:offset].strip()
+        """Whether a line break stands between a token and the token before it."""
+        if index == 0:
+            return True
+        before = self.offset(index - 1) + len(self.texts[index - 1])
+        return self.source.text.find("\n", before, self.offset(index)) >= 0
+
+
+def is_string(token: str) -> bool:
+    """Whether a token is a string that ends on its line."""
+    if token[:1] != '"' or token[-1] != '"' or len(token) < 2:
+        return False
+    inside = token[1:-1]
+    # The last quote ends the string unless it is escaped: an odd number of backslashes before it.
+    return (len(inside) - len(inside.rstrip("\\"))) % 2 == 0
+
+
+def _refuse_overlong_lines(source: Source, start: int, end: int) -> None:
+    """Raises ParseError where a line holds far too many tokens."""
+    position = start
+    while end - position > _LONG_LINE:
+        line_break = source.text.rfind("\n", position, position + _LONG_LINE)
+        if line_break < 0:
+            window_end = position + _LONG_LINE
+            if len(_TOKEN.findall(source.text, position, window_end)) > _MAX_TOKENS:
+                message = f"a line of more than {_MAX_TOKENS} tokens is not read"
+                span = Span(source, position, position + 1)
+                raise ParseError([Diagnostic("error", message, span)])
+            line_break = source.text.find("\n", window_end, end)
+            if line_break < 0:
+                return
+        position = line_break + 1

@@ -1,0 +1,132 @@
+"""Comparing a generated module with a reference.
+
+Place in the flow: bytes -> Module -> facts -> **findings** -> report. Imports `analyze`, `model`,
+`dialect`, `errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..analyze.hints import arches_named, check_arch
+from ..errors import UsageError
+from ..model import Module
+from .compare import compare_entries
+from .finding import (
+    BLOCKED,
+    DIFFERS,
+    EXIT_CODES,
+    EXTRA,
+    FAIL_FIXABLE,
+    MISSING,
+    PASS,
+    PASS_WITH_NOTES,
+    SEMANTIC_EQUIV,
+    Diff,
+    EntryDiff,
+    Finding,
+    Place,
+    make_finding,
+    verdict_of,
+)
+from .match import EntryPair, match_entries
+from .rules import CRITICAL, INFO, RULES, WARN, Rule
+
+
+def diff(
+    reference: Module | Sequence[Module],
+    generated: Module | Sequence[Module],
+    *,
+    arch: str | None = None,
+    policy: dict[str, str] | None = None,
+    entry: str | None = None,
+) -> Diff:
+    """In what a generated module differs from a reference, and whether it matters.
+
+    Args:
+        reference: the module (or modules) that is right.
+        generated: the module (or modules) to judge.
+        arch: target for which hints are resolved (`sm_100`); None: every target that either side names,
+            `default` alone where none is named.
+        policy: severities that differ from the rules' own: code -> "CRITICAL", "WARN" or "INFO".
+        entry: compare only entries whose symbol contains this text.
+
+    Returns:
+        A Diff; `verdict` is "PASS", "FAIL_FIXABLE" or "PASS_WITH_NOTES".
+
+    Raises:
+        UsageError: unknown arch, rule code or severity; a side without entries; no entry of that name.
+    """
+    left = [reference] if isinstance(reference, Module) else list(reference)
+    right = [generated] if isinstance(generated, Module) else list(generated)
+    check_arch(arch)
+    severities = _checked_policy(policy or {})
+    pairs = _selected(match_entries(left, right), entry)
+    if not pairs:
+        raise UsageError(f"no entry to compare{f': none contains {entry!r}' if entry else ''}")
+    arches: tuple[str | None, ...] = (arch,) if arch else tuple(arches_named(*left, *right))
+    entries = tuple(_compare(pair, arches or (None,), severities) for pair in pairs)
+    return Diff(entries, tuple(a for a in arches if a is not None))
+
+
+def _checked_policy(policy: dict[str, str]) -> dict[str, str]:
+    for code, severity in policy.items():
+        if code not in RULES:
+            raise UsageError(f"policy: unknown rule '{code}'")
+        if severity not in (CRITICAL, WARN, INFO):
+            raise UsageError(f"policy: {code}: '{severity}' is not CRITICAL, WARN or INFO")
+    return policy
+
+
+def _selected(pairs: list[EntryPair], name: str | None) -> list[EntryPair]:
+    if name is None:
+        return pairs
+    return [
+        p
+        for p in pairs
+        if any(side is not None and name in side.symbol for side in (p.reference, p.generated))
+    ]
+
+
+def _compare(
+    pair: EntryPair, arches: tuple[str | None, ...], severities: dict[str, str]
+) -> EntryDiff:
+    one, other = pair.reference, pair.generated
+    if one is not None and other is not None:
+        assert pair.reference_module is not None
+        assert pair.generated_module is not None
+        return compare_entries(
+            one, other, pair.reference_module, pair.generated_module, arches, severities
+        )
+    if one is not None:
+        message = f"entry @{one.symbol} of the reference has no counterpart"
+        finding = make_finding("ENT001", MISSING, message, one, None, severities)
+        return EntryDiff(one.symbol, None, (finding,))
+    assert other is not None
+    message = f"entry @{other.symbol} of the generated module has no counterpart"
+    finding = make_finding("ENT002", EXTRA, message, None, other, severities)
+    return EntryDiff(None, other.symbol, (finding,))
+
+
+__all__ = [
+    "BLOCKED",
+    "CRITICAL",
+    "DIFFERS",
+    "EXIT_CODES",
+    "EXTRA",
+    "FAIL_FIXABLE",
+    "INFO",
+    "MISSING",
+    "PASS",
+    "PASS_WITH_NOTES",
+    "RULES",
+    "SEMANTIC_EQUIV",
+    "WARN",
+    "Diff",
+    "EntryDiff",
+    "Finding",
+    "Place",
+    "Rule",
+    "diff",
+    "verdict_of",
+]

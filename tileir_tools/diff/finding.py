@@ -1,0 +1,129 @@
+"""Findings, verdicts and the whole answer of a comparison.
+
+Place in the flow: facts -> **findings** -> report; imports `rules` and `source`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..model import Operation
+from .rules import CRITICAL, INFO, RULES, WARN
+
+# How something stands on the two sides.
+SEMANTIC_EQUIV, DIFFERS, MISSING, EXTRA = "SEMANTIC_EQUIV", "DIFFERS", "MISSING", "EXTRA"
+
+PASS, FAIL_FIXABLE, PASS_WITH_NOTES, BLOCKED = (
+    "PASS",
+    "FAIL_FIXABLE",
+    "PASS_WITH_NOTES",
+    "BLOCKED",
+)
+EXIT_CODES: dict[str, int] = {PASS: 0, FAIL_FIXABLE: 1, PASS_WITH_NOTES: 2, BLOCKED: 3}
+
+
+class Place(NamedTuple):
+    """Where an operation stands: file, line and column from 1, the source line, the producer's own
+    position (`file`, `line`) where debug information tells it."""
+
+    file: str
+    line: int
+    column: int
+    text: str
+    origin: tuple[str, int] | None
+
+
+class Finding(NamedTuple):
+    """One difference.
+
+    `status` is SEMANTIC_EQUIV, DIFFERS, MISSING (the generated side lacks it) or EXTRA; `severity`
+    CRITICAL, WARN or INFO; `owner` kernel or host; `message` one sentence. `reference` and `generated`
+    are None where a side has nothing to show.
+    """
+
+    code: str
+    severity: str
+    status: str
+    owner: str
+    message: str
+    action: str
+    reference: Place | None
+    generated: Place | None
+
+
+class EntryDiff(NamedTuple):
+    """What comparing one pair of entries found; a symbol is None where the entry has no partner."""
+
+    reference: str | None
+    generated: str | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def verdict(self) -> str:
+        return verdict_of(self.findings)
+
+
+class Diff(NamedTuple):
+    """The whole answer: one EntryDiff for each pair, and the targets hints were resolved for."""
+
+    entries: tuple[EntryDiff, ...]
+    arches: tuple[str, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(f for entry in self.entries for f in entry.findings)
+
+    @property
+    def verdict(self) -> str:
+        return verdict_of(self.findings)
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.verdict]
+
+
+def verdict_of(findings: tuple[Finding, ...]) -> str:
+    """Any CRITICAL fails; any WARN, or INFO that is no SEMANTIC_EQUIV, is a note; else a pass."""
+    if any(f.severity == CRITICAL for f in findings):
+        return FAIL_FIXABLE
+    if any(f.severity == WARN or f.status != SEMANTIC_EQUIV for f in findings):
+        return PASS_WITH_NOTES
+    return PASS
+
+
+def place_of(op: Operation | None) -> Place | None:
+    """Where an operation stands, for a report."""
+    if op is None:
+        return None
+    span = op.span
+    origin = op.location.file_line
+    if span is None:
+        return Place("", 0, 0, op.name, origin)
+    return Place(span.source.name, span.line, span.column, span.source_line(), origin)
+
+
+def make_finding(
+    code: str,
+    status: str,
+    message: str,
+    reference: Operation | None,
+    generated: Operation | None,
+    severities: dict[str, str],
+) -> Finding:
+    """A finding of one rule; `severities` overrides the rule's own severity by code."""
+    rule = RULES[code]
+    severity = severities.get(code, rule.severity)
+    return Finding(
+        code,
+        severity,
+        status,
+        rule.owner,
+        message,
+        rule.action,
+        place_of(reference),
+        place_of(generated),
+    )
+
+
+def severity_rank(finding: Finding) -> int:
+    return (CRITICAL, WARN, INFO).index(finding.severity)
