@@ -51,13 +51,5 @@ class ParseError(TileIRError):
         self.diagnostics = diagnostics
 
 
-class VerifyError(TileIRError):
-    """A module that reads but breaks a rule of the dialect; `diagnostics` holds every breach."""
-
-    def __init__(self, diagnostics: list[Diagnostic]):
-        super().__init__("\n".join(d.render() for d in diagnostics))
-        self.diagnostics = diagnostics
-
-
 class UsageError(TileIRError):
     """The request makes no sense: an unknown arch, an entry that the module does not have."""

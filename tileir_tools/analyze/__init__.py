@@ -1,0 +1,46 @@
+"""Modules to facts.
+
+Place in the flow: bytes -> Module -> **facts** -> findings -> report. Imports `model`, `dialect`, and the
+printer's value names. The records are described in `facts`.
+
+The functions import what they need when they are called: comparing two files asks for the dataflow
+alone, and should not wait for the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..model import Module
+    from .facts import ModuleFacts
+    from .symbols import Symbol
+
+
+def analyze(module: Module, arch: str | None = None) -> ModuleFacts:
+    """Everything that is known about a module.
+
+    Args:
+        module: what to look at.
+        arch: target for which hints are resolved, such as `sm_100`; None looks at `default` alone.
+
+    Returns:
+        A `facts.ModuleFacts`: globals, and for each entry its symbol, hints, memory operations, matrix
+        products, loops, reductions, conversions, promises, tiles and block mapping.
+
+    Raises:
+        UsageError: unknown arch.
+    """
+    from .entry import module_facts
+
+    return module_facts(module, arch)
+
+
+def demangle(symbol: str) -> Symbol:
+    """Function, parameters and constants that an entry symbol spells; see `symbols`. Never raises."""
+    from .symbols import demangle as read_symbol
+
+    return read_symbol(symbol)
+
+
+__all__ = ["analyze", "demangle"]

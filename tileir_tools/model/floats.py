@@ -9,6 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
+# The smallest f64 takes 1076 characters in full; Python refuses to convert 4300 digits.
+_LONGEST_DECIMAL = 4000
+
+
 class FloatFormat(NamedTuple):
     """An element format. `bias` is that of the exponent; widths are in bits.
 
@@ -120,8 +124,10 @@ def encode_decimal(text: str, form: FloatFormat) -> int:
     """The bit pattern of a decimal such as `-1.5e-3`.
 
     Raises:
-        ValueError: `text` is not a decimal number, or its exponent is absurd.
+        ValueError: `text` is not a decimal number, or is absurdly long, or its exponent is.
     """
+    if len(text) > _LONGEST_DECIMAL:
+        raise ValueError(f"a number of {len(text)} characters is not read")
     mantissa, _, exponent_text = text.lower().partition("e")
     whole, _, fraction = mantissa.partition(".")
     exponent = (int(exponent_text) if exponent_text else 0) - len(fraction)
@@ -134,6 +140,22 @@ def encode_decimal(text: str, form: FloatFormat) -> int:
     if exponent >= 0:
         return encode_ratio(digits * 10**exponent, 1, form)
     return encode_ratio(digits, 10**-exponent, form)
+
+
+def encode_special(text: str, form: FloatFormat) -> int:
+    """The bit pattern of `inf`, `-inf`, `nan` or `-nan` (the quiet one without payload).
+
+    Raises:
+        ValueError: the format has no such number.
+    """
+    name = text.removeprefix("-")
+    negative = 1 << (form.exponent + form.mantissa) if text != name and form.signed else 0
+    if form.special == "finite" or (form.special == "fn" and name == "inf"):
+        raise ValueError(f"{form.name} has no {text}")
+    bits = _overflow(form)
+    if name == "nan" and form.special == "ieee":
+        bits |= 1 << (form.mantissa - 1)
+    return negative | bits
 
 
 def _overflow(form: FloatFormat) -> int:

@@ -1,7 +1,7 @@
 """Operations, values, blocks, regions, entries, globals and modules.
 
 Place in the flow: the Module in the middle of bytes -> Module -> facts -> findings -> report. Imports
-`types`, `attributes`, `locations`, `source` and the op table of `dialect` (an operation knows its row).
+`types`, `attributes`, `locations`, `source`, `errors` and the op table of `dialect` (an operation knows its row).
 Values know where they are defined and who uses them; operations are cheap objects with slots.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from ..errors import Diagnostic
 from ..source import Source, Span
 from .attributes import Attribute, DenseElementsAttr, EnumAttr, OptimizationHintsAttr
 from .locations import UNKNOWN, Location
@@ -357,8 +358,8 @@ class Module:
         self.body = Block()
         self.location: Location = UNKNOWN
         self.source = source
-        # What the reader wants known: opaque operations, text passed over (list of Diagnostic).
-        self.warnings: list[object] = []
+        # What the reader wants known: opaque operations, text passed over.
+        self.warnings: list[Diagnostic] = []
 
     @property
     def operations(self) -> list[Operation]:

@@ -1,0 +1,204 @@
+"""Ratios of time and memory, measured in one run: `python benchmarks/run.py [--diff-ir-sh PATH]`.
+
+Each row sets this project beside what a user would otherwise run, or beside itself; absolute times depend
+on the machine, ratios hardly do. Peers that are not installed are skipped with a word. Inputs are the
+committed fixtures, or the files given with `--corpus DIR`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+FIXTURES = Path(__file__).resolve().parent.parent / "tests" / "fixtures" / "kernels"
+
+
+def median_time(action: Callable[[], object], runs: int) -> float:
+    """Median seconds of an action, after one run that does not count."""
+    action()
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def paired_times(
+    one: Callable[[], object], other: Callable[[], object], runs: int
+) -> tuple[float, float, float]:
+    """Median seconds of both, run in turn, and the median of the ratios pair by pair."""
+    one(), other()
+    pairs = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        one()
+        middle = time.perf_counter()
+        other()
+        pairs.append((middle - start, time.perf_counter() - middle))
+    ratios = [a / b for a, b in pairs]
+    return (
+        statistics.median(a for a, _ in pairs),
+        statistics.median(b for _, b in pairs),
+        statistics.median(ratios),
+    )
+
+
+def process(command: list[str]) -> Callable[[], object]:
+    return lambda: subprocess.run(command, capture_output=True, check=False)
+
+
+def row(what: str, result: str, goal: str) -> None:
+    print(f"| {what} | {result} | {goal} |", flush=True)
+
+
+def inputs(corpus: Path | None) -> list[Path]:
+    root = corpus or FIXTURES
+    return sorted(p for p in root.rglob("*.mlir") if not p.name.endswith(".g.mlir"))
+
+
+def bench_diff(files: list[Path], script: str | None, runs: int) -> None:
+    """A whole process of tileir-diff beside one of the shell script that it replaces."""
+    name = "`tileir-diff a a`, whole process"
+    sizes = sorted(files, key=lambda p: abs(p.stat().st_size - 9_000))
+    file = str(sizes[0])
+    ours = process([sys.executable, "-c", _DIFF, file, file])
+    if script is None:
+        seconds = median_time(ours, runs)
+        row(name, f"{seconds * 1000:.0f} ms; diff_ir.sh not given (--diff-ir-sh)", "<= 0.5x")
+        return
+    a, b, ratio = paired_times(ours, process(["bash", script, file, file]), runs)
+    row(name, f"{a * 1000:.0f} ms beside {b * 1000:.0f} ms of diff_ir.sh: {ratio:.2f}x", "<= 0.5x")
+
+
+_DIFF = "import sys; sys.argv[0] = 'tileir-diff'; from tileir_tools.cli.diff import main; main()"
+
+
+def bench_read(files: list[Path], runs: int) -> None:
+    """Text to Module in process."""
+    from tileir_tools import parse_all
+
+    texts = [p.read_text() for p in files]
+    size = sum(len(t) for t in texts)
+    seconds = median_time(lambda: [parse_all(t) for t in texts], runs)
+    row("text -> Module", f"{size / seconds / 1e6:.2f} MB/s over {size / 1e6:.1f} MB", ">= 2 MB/s")
+
+
+def bench_write(files: list[Path], runs: int) -> None:
+    """Module to text in process, beside reading."""
+    from tileir_tools import parse_all
+
+    texts = [p.read_text() for p in files]
+    modules = [m for t in texts for m in parse_all(t)]
+    write = lambda: [m.to_text() for m in modules]  # noqa: E731
+    read = lambda: [parse_all(t) for t in texts]  # noqa: E731
+    a, b, ratio = paired_times(write, read, runs)
+    row("Module -> text", f"{ratio:.2f}x the time of reading ({a:.2f} s, {b:.2f} s)", "-")
+
+
+def bench_mlir(files: list[Path], runs: int) -> None:
+    """The C++ parser of the `mlir` bindings on the generic form of the same modules."""
+    name = "text -> Module beside C++ MLIR on the generic form"
+    try:
+        from mlir import ir  # type: ignore[import-not-found]
+    except ImportError:
+        row(name, "skipped: the mlir bindings are not installed", "its equal, in steps")
+        return
+    from tileir_tools import parse_all
+
+    pretty = [p.read_text() for p in files]
+    generic = [m.to_text(generic=True) for t in pretty for m in parse_all(t)]
+
+    def theirs() -> None:
+        with ir.Context() as context:
+            context.allow_unregistered_dialects = True
+            for text in generic:
+                ir.Module.parse(text)
+
+    a, b, ratio = paired_times(lambda: [parse_all(t) for t in pretty], theirs, runs)
+    size = sum(map(len, pretty)) / 1e6
+    row(name, f"{size / a:.1f} beside {size / b:.1f} MB/s: {ratio:.2f}x", "its equal, in steps")
+
+
+def bench_scaling(runs: int) -> None:
+    """Ten times the operations: time and peak memory of a fresh process, less those of an idle one."""
+    small, large = _measure(10_000, runs), _measure(100_000, runs)
+    idle = _measure(10, runs)
+    seconds = (large[0] - idle[0]) / (small[0] - idle[0])
+    memory = (large[1] - idle[1]) / (small[1] - idle[1])
+    row("10x the ops (10,000 to 100,000)", f"{seconds:.1f}x time, {memory:.1f}x memory", "<= 11x")
+
+
+def _measure(ops: int, runs: int) -> tuple[float, float]:
+    code = (
+        "import resource, time, tileir_tools as tt\n"
+        f"body = ''.join(f'%{{k + 1}} = addi %{{k}}, %{{k}} : tile<i32>\\n' for k in range({ops}))\n"
+        "text = 'entry @k(%0: tile<i32>) {\\n' + body + 'return }'\n"
+        "start = time.perf_counter(); m = tt.parse(text); t = time.perf_counter() - start\n"
+        "print(t, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    found = []
+    for _ in range(max(3, runs // 2)):
+        out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        found.append([float(x) for x in out.stdout.split()])
+    return statistics.median(f[0] for f in found), statistics.median(f[1] for f in found)
+
+
+def _analyze_file(path: str) -> int:
+    from tileir_tools import analyze, load
+
+    return len(analyze(load(path)).entries)
+
+
+def bench_folder(files: list[Path]) -> None:
+    """A folder of dumps with two processes beside one."""
+    paths = [str(p) for p in files] * max(1, 400 // len(files))
+
+    def serial() -> None:
+        for path in paths:
+            _analyze_file(path)
+
+    def parallel() -> None:
+        with ProcessPoolExecutor(2) as pool:
+            list(pool.map(_analyze_file, paths, chunksize=16))
+
+    a, b, ratio = paired_times(serial, parallel, 3)
+    row(f"{len(paths)} dumps, 2 processes", f"{ratio:.2f}x as fast ({a:.1f} s, {b:.1f} s)", ">= 1.8x")
+
+
+def bench_import(runs: int) -> None:
+    """`import tileir_tools` beside an idle interpreter."""
+    ours = process([sys.executable, "-c", "import tileir_tools"])
+    idle = process([sys.executable, "-c", "pass"])
+    a, b, _ = paired_times(ours, idle, runs)
+    row("`import tileir_tools`", f"+{(a - b) * 1000:.0f} ms over {b * 1000:.0f} ms", "<= +40 ms")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--diff-ir-sh", metavar="PATH", help="TileGym's diff_ir.sh to compare with")
+    parser.add_argument("--corpus", type=Path, metavar="DIR", help="more inputs than the fixtures")
+    parser.add_argument("--runs", type=int, default=7, help="runs per measurement (default 7)")
+    options = parser.parse_args()
+    files = inputs(options.corpus)
+    if not files:
+        sys.exit(f"no .mlir files in {options.corpus or FIXTURES}")
+    print(f"Python {sys.version.split()[0]}, {len(files)} files\n")
+    print("| what | measured | goal |\n| --- | --- | --- |")
+    bench_diff(files, options.diff_ir_sh, options.runs)
+    bench_read(files, max(3, options.runs // 2))
+    bench_write(files, 3)
+    bench_mlir(files, 3)
+    bench_scaling(options.runs)
+    bench_folder(files)
+    bench_import(options.runs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""How every command starts and ends: inputs, outputs, errors, exit codes.
+
+Place in the flow: shared by the commands; imports `errors` and `read`. No traceback reaches a user: what
+the library raises on purpose is printed and ends the process with exit code 3.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+
+import click
+
+from tileir_tools.errors import InputError, ParseError, TileIRError
+from tileir_tools.model import Module
+
+COULD_NOT_RUN = 3
+
+
+def run(command: click.Command) -> None:
+    """Run a command as a process; does not return."""
+    try:
+        code = command.main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Abort:
+        code = 130
+    except click.ClickException as error:
+        # click's own exit code for wrong usage is 2, which means a pass with notes here.
+        error.show()
+        code = COULD_NOT_RUN
+    except TileIRError as error:
+        click.echo(str(error), err=True)
+        code = COULD_NOT_RUN
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:
+        # The reader of our output is gone: it wants no more, and no complaint. Python would complain
+        # once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except MemoryError:
+        click.echo("error: out of memory", err=True)
+        code = COULD_NOT_RUN
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def load_modules(path: str, strict: bool) -> list[Module]:
+    """The modules of an input; warnings go to the standard error.
+
+    Raises:
+        TileIRError: the input cannot be read, or `strict` and there are warnings.
+    """
+    from tileir_tools.read import load_all
+
+    modules = load_all(path)
+    warnings = [w for module in modules for w in module.warnings]
+    if warnings and strict:
+        raise ParseError([w._replace(severity="error") for w in warnings])
+    for warning in warnings:
+        click.echo(warning.render(), err=True)
+    return modules
+
+
+def write_output(text: str, path: str | None) -> None:
+    """Print, or write a file whole or not at all. Raises InputError."""
+    if path is None or path == "-":
+        click.echo(text, nl=not text.endswith("\n"))
+        return
+    data = text if text.endswith("\n") else text + "\n"
+    folder = os.path.dirname(path) or "."
+    try:
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".tileir-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(data)
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise InputError(f"{path}: error: cannot be written: {error.strerror or error}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# Options that several commands have.
+strict_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
+    "--strict", is_flag=True, help="Make an unknown operation an error instead of a warning."
+)
+output_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
+    "-o", "--output", metavar="FILE", help="Write to FILE instead of the standard output."
+)
+arch_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
+    "--arch", metavar="ARCH", help="Resolve hints for this target, such as sm_100."
+)

@@ -1,0 +1,46 @@
+"""`tileir`: the command that holds the others.
+
+Place in the flow: finds the module of a command when it is called, so that starting one command does not
+import the others.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from .running import run
+
+# Command -> the module of this package that holds it.
+_COMMANDS = {
+    "diff": "diff",
+    "print": "print",
+    "rules": "rules",
+    "show": "show",
+    "validate": "validate",
+}
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        found = import_module(f"tileir_tools.cli.{_COMMANDS[cmd_name]}").command
+        assert isinstance(found, click.Command)
+        return found
+
+
+@click.command(cls=_Commands)
+@click.version_option(package_name="tileir-tools")
+@click.help_option("-h", "--help")
+def command() -> None:
+    """Read, check and compare CUDA Tile IR."""
+
+
+def main() -> None:
+    """The console script `tileir`."""
+    run(command)

@@ -1,0 +1,5 @@
+"""Answers for people and programs: text, JSON, Markdown.
+
+Place in the flow: bytes -> Module -> facts -> findings -> **report**. Imports `diff` and `analyze`
+records; nothing before this stage formats anything.
+"""

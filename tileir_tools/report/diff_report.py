@@ -1,0 +1,131 @@
+"""The answer of a comparison as text, JSON or Markdown.
+
+Place in the flow: findings -> **report**; imports `diff` records and `plain`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..diff import CRITICAL, INFO, WARN, Diff, EntryDiff, Finding, Place
+from .plain import document, plain
+
+DIFF_SCHEMA = "tileir-diff/1"
+_WIDTH = 160
+
+
+def diff_json(diff: Diff, reference: str, generated: str) -> str:
+    """A document of schema `tileir-diff/1`."""
+    counts = Counter(f.severity for f in diff.findings)
+    entries = [
+        {
+            "reference": e.reference,
+            "generated": e.generated,
+            "verdict": e.verdict,
+            "findings": plain(e.findings),
+        }
+        for e in diff.entries
+    ]
+    return document(
+        DIFF_SCHEMA,
+        {
+            "verdict": diff.verdict,
+            "exit_code": diff.exit_code,
+            "reference": reference,
+            "generated": generated,
+            "arches": list(diff.arches),
+            "counts": {s: counts.get(s, 0) for s in (CRITICAL, WARN, INFO)},
+            "entries": entries,
+        },
+    )
+
+
+def diff_text(diff: Diff, *, quiet: bool = False) -> str:
+    """For a terminal: each finding with its code, one sentence and both source lines."""
+    lines: list[str] = []
+    for entry in diff.entries:
+        if not quiet:
+            lines += _entry_lines(entry)
+    lines.append(f"{diff.verdict}: {_counts(diff)}{_targets(diff)}")
+    return "\n".join(lines)
+
+
+def _entry_lines(entry: EntryDiff) -> list[str]:
+    name = _entry_name(entry)
+    if not entry.findings:
+        return [f"{name}: no difference"]
+    lines = [f"{name}: {len(entry.findings)} finding{'s' * (len(entry.findings) != 1)}"]
+    for finding in entry.findings:
+        lines.append("")
+        lines.append(f"{finding.severity} {finding.code} {finding.status}: {finding.message}")
+        for side, place in (("reference", finding.reference), ("generated", finding.generated)):
+            if place is not None:
+                lines.append(f"  {side}  {_where(place)}")
+                lines.append(f"    {_cut(place.text)}")
+    return [*lines, ""]
+
+
+def _entry_name(entry: EntryDiff) -> str:
+    if entry.reference is None or entry.generated is None:
+        return f"@{_cut(entry.reference or entry.generated or '', 100)}"
+    if entry.reference == entry.generated:
+        return f"@{_cut(entry.reference, 100)}"
+    return f"@{_cut(entry.reference, 70)} and @{_cut(entry.generated, 70)}"
+
+
+def _where(place: Place) -> str:
+    text = f"{place.file}:{place.line}:{place.column}"
+    return f"{text}  (from {place.origin[0]}:{place.origin[1]})" if place.origin else text
+
+
+def _cut(text: str, width: int = _WIDTH) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def _counts(diff: Diff) -> str:
+    counts = Counter(f.severity for f in diff.findings)
+    parts = [f"{counts[s]} {s}" for s in (CRITICAL, WARN, INFO) if counts[s]]
+    pairs = len(diff.entries)
+    checked = f"{pairs} entr{'y' if pairs == 1 else 'ies'} compared"
+    return f"{', '.join(parts) or 'no differences'}; {checked}"
+
+
+def _targets(diff: Diff) -> str:
+    return f"; hints for {', '.join(diff.arches)}" if diff.arches else ""
+
+
+def diff_markdown(diff: Diff, reference: str, generated: str) -> str:
+    """For a report or a pull request."""
+    lines = [
+        f"# {diff.verdict}",
+        "",
+        f"Reference `{reference}`, generated `{generated}`: {_counts(diff)}{_targets(diff)}.",
+    ]
+    for entry in diff.entries:
+        lines += ["", f"## `{_entry_name(entry)}`: {entry.verdict}", ""]
+        if not entry.findings:
+            lines.append("No difference.")
+            continue
+        lines += ["| severity | rule | status | difference | reference | generated | action |",
+                  "| --- | --- | --- | --- | --- | --- | --- |"]
+        lines += [_markdown_row(f) for f in entry.findings]
+    return "\n".join(lines)
+
+
+def _markdown_row(finding: Finding) -> str:
+    cells = [
+        finding.severity,
+        finding.code,
+        finding.status,
+        finding.message,
+        _markdown_place(finding.reference),
+        _markdown_place(finding.generated),
+        f"{finding.owner}: {finding.action}",
+    ]
+    return f"| {' | '.join(c.replace('|', chr(92) + '|') for c in cells)} |"
+
+
+def _markdown_place(place: Place | None) -> str:
+    if place is None:
+        return ""
+    return f"line {place.line}: `{_cut(place.text, 80)}`"

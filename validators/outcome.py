@@ -1,0 +1,64 @@
+"""What a validator says.
+
+Place in the flow: the answer of every validator; imports `report.plain`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tileir_tools.report.plain import document
+
+VALIDATE_SCHEMA = "tileir-validate/1"
+
+
+class Line(NamedTuple):
+    """One statement: level "PASS", "FAIL" or "WARN", the text, further lines of detail."""
+
+    level: str
+    text: str
+    detail: tuple[str, ...] = ()
+
+
+class Outcome(NamedTuple):
+    """Everything a validator says about one file; it passes where nothing fails."""
+
+    validator: str
+    file: str
+    lines: tuple[Line, ...]
+
+    @property
+    def passed(self) -> bool:
+        return not any(line.level == "FAIL" for line in self.lines)
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.passed else 1
+
+    def text(self) -> str:
+        """`LEVEL: text` lines; a count of failures at the end, as the shell scripts print it."""
+        shown: list[str] = []
+        failures = 0
+        for line in self.lines:
+            shown.append(f"{line.level}: {line.text}")
+            shown += [f"      {detail}" for detail in line.detail]
+            failures += line.level == "FAIL"
+        if failures:
+            shown += ["---", f"FAIL: {failures} error(s) in {self.validator} validation"]
+        return "\n".join(shown)
+
+    def json(self) -> str:
+        """A document of schema `tileir-validate/1`."""
+        return document(
+            VALIDATE_SCHEMA,
+            {
+                "validator": self.validator,
+                "file": self.file,
+                "passed": self.passed,
+                "exit_code": self.exit_code,
+                "lines": [
+                    {"level": line.level, "text": line.text, "detail": list(line.detail)}
+                    for line in self.lines
+                ],
+            },
+        )
