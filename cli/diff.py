@@ -12,6 +12,7 @@ from tileir_tools.errors import InputError, TileIRError, UsageError
 from .running import (
     COULD_NOT_RUN,
     arch_option,
+    error_text,
     load_modules,
     output_option,
     run,
@@ -74,10 +75,10 @@ def command(
         )
     except TileIRError as error:
         if form != "json":
-            click.echo(str(error), err=True)
+            click.echo(error_text(error), err=True)
             click.echo("BLOCKED: nothing was compared", err=True)
             return COULD_NOT_RUN
-        answer, code = _blocked(str(error)), COULD_NOT_RUN
+        answer, code = _blocked(error_text(error)), COULD_NOT_RUN
     write_output(answer, output)
     return code
 
@@ -96,7 +97,7 @@ def _answer(
     from tileir_tools.report.diff_report import diff_json, diff_markdown, diff_text
 
     if reference == generated == "-":
-        raise UsageError("error: only one side can come from the standard input")
+        raise UsageError("only one side can come from the standard input")
     left = load_modules(reference, strict)
     right = load_modules(generated, strict)
     found = diff(left, right, arch=arch, policy=policy, entry=entry)
@@ -115,7 +116,7 @@ def _policy(path: str | None, severities: tuple[str, ...]) -> dict[str, str]:
     for item in severities:
         code, separator, level = item.partition("=")
         if not separator:
-            raise UsageError(f"error: --severity takes CODE=LEVEL, not '{item}'")
+            raise UsageError(f"--severity takes CODE=LEVEL, not '{item}'")
         found[code] = level.upper()
     return found
 

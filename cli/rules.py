@@ -9,6 +9,8 @@ import click
 
 from tileir_tools.errors import UsageError
 
+from .running import write_output
+
 
 @click.command(name="rules")
 @click.argument("code", required=False)
@@ -20,14 +22,14 @@ def command(code: str | None, form: str) -> None:
     from tileir_tools.report.plain import document, plain
 
     if code is not None and code.upper() not in RULES:
-        raise UsageError(f"error: no rule '{code}'; `tileir rules` lists them")
+        raise UsageError(f"no rule '{code}'; `tileir rules` lists them")
     chosen = [RULES[code.upper()]] if code else list(RULES.values())
     if form == "json":
-        click.echo(document("tileir-rules/1", {"rules": [plain(rule) for rule in chosen]}))
+        write_output(document("tileir-rules/1", {"rules": [plain(r) for r in chosen]}), None)
     elif code:
         rule = chosen[0]
-        click.echo(f"{rule.code} ({rule.severity}, {rule.owner}): {rule.title}")
-        click.echo(f"\n{rule.meaning}\n\nWhat to do: {rule.action}")
+        head = f"{rule.code} ({rule.severity}, {rule.owner}): {rule.title}"
+        write_output(f"{head}\n\n{rule.meaning}\n\nWhat to do: {rule.action}", None)
     else:
-        for rule in chosen:
-            click.echo(f"{rule.code}  {rule.severity:8}  {rule.owner:6}  {rule.title}")
+        rows = [f"{r.code}  {r.severity:8}  {r.owner:6}  {r.title}" for r in chosen]
+        write_output("\n".join(rows), None)

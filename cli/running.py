@@ -23,7 +23,6 @@ def run(command: click.Command) -> None:
     """Run a command as a process; does not return."""
     try:
         code = command.main(standalone_mode=False)
-        sys.stdout.flush()
     except click.exceptions.Abort:
         code = 130
     except click.ClickException as error:
@@ -31,19 +30,20 @@ def run(command: click.Command) -> None:
         error.show()
         code = COULD_NOT_RUN
     except TileIRError as error:
-        click.echo(str(error), err=True)
+        click.echo(error_text(error), err=True)
         code = COULD_NOT_RUN
     except KeyboardInterrupt:
         code = 130
-    except BrokenPipeError:
-        # The reader of our output is gone: it wants no more, and no complaint. Python would complain
-        # once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     except MemoryError:
         click.echo("error: out of memory", err=True)
         code = COULD_NOT_RUN
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def error_text(error: TileIRError) -> str:
+    """The text of an error; those that name no place do not say yet that they are one."""
+    text = str(error)
+    return text if "error: " in text else f"error: {text}"
 
 
 def load_modules(path: str, strict: bool) -> list[Module]:
@@ -66,7 +66,7 @@ def load_modules(path: str, strict: bool) -> list[Module]:
 def write_output(text: str, path: str | None) -> None:
     """Print, or write a file whole or not at all. Raises InputError."""
     if path is None or path == "-":
-        click.echo(text, nl=not text.endswith("\n"))
+        _print(text if text.endswith("\n") else text + "\n")
         return
     data = text if text.endswith("\n") else text + "\n"
     folder = os.path.dirname(path) or "."
@@ -82,6 +82,19 @@ def write_output(text: str, path: str | None) -> None:
             raise
     except OSError as error:
         raise InputError(f"{path}: error: cannot be written: {error.strerror or error}") from None
+
+
+def _print(text: str) -> None:
+    """Print; where the reader of our output is gone, stop printing without a complaint.
+
+    The exit code stays the command's own: `tileir-diff a b | head -1` still tells the verdict.
+    """
+    try:
+        click.echo(text, nl=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _umask() -> int:

@@ -9,6 +9,8 @@ import click
 
 from tileir_tools.errors import UsageError
 
+from .running import write_output
+
 
 @click.group(name="validate")
 @click.help_option("-h", "--help")
@@ -30,7 +32,7 @@ def ir(file: str, kernel: str, form: str) -> int:
     from tileir_tools.validators.ir import validate_ir
 
     if not kernel:
-        raise UsageError("error: KERNEL is empty: every symbol contains it")
+        raise UsageError("KERNEL is empty: every symbol contains it")
     outcome = validate_ir(file, kernel)
-    click.echo(outcome.json() if form == "json" else outcome.text())
+    write_output(outcome.json() if form == "json" else outcome.text(), None)
     return outcome.exit_code

@@ -57,7 +57,7 @@ def module_facts(module: Module, arch: str | None) -> ModuleFacts:
 
 
 def _entry_facts(entry: Entry, arch: str | None) -> EntryFacts:
-        expressions = Expressions(entry)
+    expressions = Expressions(entry)
     symbol = demangle(entry.symbol)
     everything = list(entry.walk())[1:]
     # Opaque operations may carry the name of a known one (printed incompletely): nothing is read off them.

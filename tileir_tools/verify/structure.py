@@ -85,7 +85,8 @@ class _Checker:
     def _same_types(self, op: Operation) -> None:
         spec = op.spec
         assert spec is not None
-        if op.segments is None and len(op.operands) != len(spec.operands):
+        miscounted = op.segments is None and len(op.operands) != len(spec.operands)
+        if miscounted or len(op.results) < len(spec.results):
             return
         operands = {row.name for row in spec.operands}
         for group in spec.same:

@@ -1,0 +1,163 @@
+"""Printing: what tileirdisasm prints, the wrapped form, the generic form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tileir_tools import parse, parse_all
+from tileir_tools.model import Module, Operation, Value
+from tileir_tools.model.floats import (
+    FLOAT_FORMATS,
+    decode,
+    encode_decimal,
+    encode_ratio,
+    to_float,
+)
+from tileir_tools.read.literals import unescape
+from tileir_tools.write.literals import float_text, string_text
+
+ROOT = Path(__file__).resolve().parent.parent
+FIXTURES = sorted((ROOT / "tests" / "fixtures" / "kernels").glob("*.mlir"))
+CORPUS = ROOT.parent / "shared" / "corpus"
+
+
+def shape(module: Module, locations: bool = False) -> list[object]:
+    """A module as nested lists in which values are numbers: equal for equal modules."""
+    numbers: dict[Value, int] = {}
+
+    def of(op: Operation) -> object:
+        operands = tuple(numbers[v] for v in op.operands)
+        for value in op.results:
+            numbers[value] = len(numbers)
+        regions = []
+        for region in op.regions:
+            for block in region.blocks:
+                for value in block.arguments:
+                    numbers[value] = len(numbers)
+                types = [v.type for v in block.arguments]
+                regions.append((types, [of(inner) for inner in block.operations]))
+        return (
+            op.name,
+            operands,
+            op.segments,
+            sorted(op.attributes.items(), key=lambda item: item[0]),
+            [v.type for v in op.results],
+            regions,
+            op.location if locations else None,
+        )
+
+    return [module.producer, *(of(op) for op in module.operations)]
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda p: p.name)
+def test_fixture_prints_the_same_bytes(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    debug = path.name.endswith(".g.mlir")
+    assert "".join(m.to_text(debug_info=debug) for m in parse_all(text)) == text
+
+
+@pytest.mark.parametrize("path", FIXTURES[::7], ids=lambda p: p.name)
+def test_generic_form_reads_back_equal(path: Path) -> None:
+    debug = path.name.endswith(".g.mlir")
+    module = parse(path.read_text(encoding="utf-8"))
+    again = parse(module.to_text(generic=True, debug_info=debug))
+    assert shape(again, debug) == shape(module, debug)
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="needs ../shared/corpus")
+def test_corpus_prints_the_same_bytes_and_generic_reads_back() -> None:
+    files = sorted(CORPUS.rglob("*.mlir"))
+    assert len(files) > 600
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        debug = path.name.endswith(".g.mlir")
+        modules = parse_all(text, str(path))
+        assert [w for m in modules for w in m.warnings] == [], path
+        assert "".join(m.to_text(debug_info=debug) for m in modules) == text, path
+        for module in modules:
+            again = parse(module.to_text(generic=True, debug_info=debug), str(path))
+            assert shape(again, debug) == shape(module, debug), path
+
+
+def test_wrapping() -> None:
+    module = parse("entry @k() {\n  return\n}\n")
+    assert module.to_text(wrap=True) == (
+        "cuda_tile.module @kernels {\n  entry @k() {\n    return\n  }\n}\n\n"
+    )
+    wrapped = parse('cuda_tile.module @m attributes {producer = "p"} { entry @k() {} }')
+    assert wrapped.to_text().startswith('cuda_tile.module @m attributes {producer = "p"} {\n')
+    assert wrapped.to_text(wrap=False) == "entry @k() {\n  return\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("bits", "element", "text"),
+    [
+        (0x3F800000, "f32", "1.000000e+00"),
+        (0x80000000, "f32", "-0.000000e+00"),
+        (0x7F800000, "f32", "0x7F800000"),
+        (0x7FC00000, "f32", "0x7FC00000"),
+        (0x358637BD, "f32", "9.99999997E-7"),
+        (0x3EAAAAAB, "f32", "0.333333343"),
+        (0x4640E420, "f32", "12345.0313"),
+        (0x4996B438, "f32", "0x4996B438"),
+        (0x4B800000, "f32", "0x4B800000"),
+        (0x3FD5555555555555, "f64", "0.33333333333333331"),
+        (0xFC00, "f16", "0xFC00"),
+        (0x3EAB, "bf16", "3.339840e-01"),
+    ],
+)
+def test_floats_print_as_the_disassembler_prints_them(bits: int, element: str, text: str) -> None:
+    assert float_text(bits, element) == text
+
+
+@given(st.sampled_from(sorted(FLOAT_FORMATS)), st.integers(0, 2**64 - 1))
+def test_finite_floats_read_back(element: str, number: int) -> None:
+    form = FLOAT_FORMATS[element]
+    bits = number & ((1 << form.width) - 1)
+    text = float_text(bits, element)
+    if text.startswith("0x"):
+        assert int(text, 16) == bits
+    elif len(text.partition("e")[2]) and "e" in text:
+        # Six digits are printed only where they give the number back.
+        assert encode_decimal(text, form) == bits
+    assert decode(bits, form).kind in ("finite", "inf", "nan")
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_f32_agrees_with_the_machine(value: float) -> None:
+    form = FLOAT_FORMATS["f32"]
+    ratio = value.as_integer_ratio()
+    bits = encode_ratio(*ratio, form)
+    if value == 0:
+        assert bits & 0x7FFFFFFF == 0
+    else:
+        assert to_float(bits, form) == value
+
+
+@given(st.text())
+def test_strings_read_back(text: str) -> None:
+    quoted = string_text(text.encode("utf-8", "replace").decode("utf-8"))
+    assert quoted.isascii()
+    assert unescape(quoted[1:-1]) == text.encode("utf-8", "replace").decode("utf-8")
+
+
+def test_symbols_are_quoted_when_they_must_be() -> None:
+    module = parse('entry @"a-b c"() { return }\nentry @x.y$z() { return }')
+    assert module.to_text() == 'entry @"a-b c"() {\n  return\n}\nentry @x.y$z() {\n  return\n}\n'
+
+
+def test_unknown_operations_print_their_text_with_the_present_names() -> None:
+    text = (
+        "entry @k(%x: tile<i32>) {\n"
+        "  %a = addi %x, %x : tile<i32>\n"
+        "  %b = brand_new_op %a, [%x] {mode = 3} : tile<i32> -> tile<i32>\n"
+        "  %c = addi %b, %b : tile<i32>\n"
+        "  return\n}\n"
+    )
+    module = parse(text)
+    assert "  %1 = brand_new_op %0, [%arg0] {mode = 3} : tile<i32> -> tile<i32>\n" in module.to_text()
+    assert "  %2 = addi %1, %1 : tile<i32>\n" in module.to_text()
+    assert len(module.warnings) == 1

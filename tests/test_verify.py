@@ -1,0 +1,105 @@
+"""Rules that hold for every op: one broken module for each rule, and valid ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tileir_tools import load_all, parse, verify
+from tileir_tools.model import Operation
+
+ROOT = Path(__file__).resolve().parent.parent
+FIXTURES = sorted((ROOT / "tests" / "fixtures" / "kernels").glob("*.mlir"))
+CORPUS = ROOT.parent / "shared" / "corpus"
+
+
+def messages(text: str, **options: bool) -> list[str]:
+    return [f"{d.span.line if d.span else 0}: {d.message}" for d in verify(parse(text), **options)]
+
+
+def test_fixtures_are_valid() -> None:
+    for path in FIXTURES:
+        for module in load_all(path):
+            assert [d for d in verify(module) if d.severity == "error"] == [], path
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="needs ../shared/corpus")
+def test_corpus_is_valid() -> None:
+    for path in sorted(CORPUS.rglob("*.mlir")):
+        for module in load_all(path):
+            assert [d.render() for d in verify(module) if d.severity == "error"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "%r = select %b, %f, %g : tile<i1>, tile<f32>",
+            "select: val_if_true is tile<f32> and val_if_false is tile<f64>; they must have one type",
+        ),
+        ("%r = get_global @nope : tile<ptr<f32>>", "@nope is no global of this module"),
+        (
+            "%r = if %b -> (tile<f32>) {\nyield %f : tile<f32>\n}",
+            "an if with results needs an else",
+        ),
+        (
+            "%r = if %b -> (tile<f32>) {\nyield %g : tile<f64>\n} else {\nyield %f : tile<f32>\n}",
+            "yield gives tile<f64> for value 0, if wants tile<f32>",
+        ),
+        (
+            "loop iter_values(%x = %f) : tile<f32> {\ncontinue\n}",
+            "continue gives 0 values, loop wants 1",
+        ),
+        ("loop {\nbreak %f : tile<f32>\n}", "break gives 1 values, loop wants 0"),
+        ("if %b {\nreturn\nyield\n}", "return must be the last operation of its block"),
+        ("for %k in (%i to %i, step %i) : tile<i32> {\nyield\n}", "yield stands in for, it belongs in"),
+        (
+            "%r = reduce %v dim=0 identities=[0.0 : f32] : tile<4xf32> -> tile<f32>\n"
+            "(%x: tile<f32>, %y: tile<f32>) {\n%z = negf %x : tile<f32>\n}",
+            "a region of reduce does not end in a terminator",
+        ),
+        (
+            "%r = reduce %v dim=0 identities=[0.0 : f32] : tile<4xf32> -> tile<f32>\n"
+            "(%x: tile<f32>) {\nyield %x : tile<f32>\n}",
+            "the body of reduce must take two scalars for each operand",
+        ),
+    ],
+)
+def test_each_rule(body: str, message: str) -> None:
+    text = (
+        "entry @k(%b: tile<i1>, %f: tile<f32>, %g: tile<f64>, %i: tile<i32>, %v: tile<4xf32>) {\n"
+        f"{body}\nreturn\n}}"
+    )
+    found = messages(text)
+    assert any(message in line for line in found), found
+
+
+def test_dominance_is_checked_on_edited_modules() -> None:
+    module = parse(
+        "entry @k(%a: tile<i32>) {\n%b = negi %a : tile<i32>\n%c = negi %b : tile<i32>\nreturn\n}"
+    )
+    first, second = list(module.find("negi"))
+    block = module.entries[0].body
+    block.operations.remove(second)
+    block.insert_before(first, second)
+    assert [d.message for d in verify(module)] == ["negi reads %b, which is not defined here"]
+
+
+def test_a_value_of_another_entry_is_out_of_reach() -> None:
+    module = parse("entry @a(%x: tile<i32>) { return }\nentry @b(%y: tile<i32>) { return }")
+    one, other = module.entries
+    op = Operation("negi", one.body.operations[0].spec, [one.arguments[0]], [])
+    op.spec = parse("entry @k(%a: tile<i32>) {%b = negi %a : tile<i32> return}").entries[0].body.operations[0].spec
+    other.body.insert_before(other.body.operations[0], op)
+    assert any("not defined here" in d.message for d in verify(module))
+
+
+def test_hints() -> None:
+    text = (
+        "entry @k() optimization_hints=<sm_100a = {occupancy = 1}, sm_90 = {latency = 3, "
+        "num_cta_in_cga = 3}> { return }"
+    )
+    assert [d.severity for d in verify(parse(text))] == ["warning"] * 3
+    strict = verify(parse(text), strict_hints=True)
+    assert [d.severity for d in strict] == ["error"] * 3
+    assert "hints name 'sm_100a', which is no target" in strict[0].message
