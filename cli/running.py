@@ -65,15 +65,20 @@ def load_modules(path: str, strict: bool) -> list[Module]:
 
 def write_output(text: str, path: str | None) -> None:
     """Print, or write a file whole or not at all. Raises InputError."""
+    text = text if text.endswith("\n") else text + "\n"
     if path is None or path == "-":
-        _print(text if text.endswith("\n") else text + "\n")
-        return
-    data = text if text.endswith("\n") else text + "\n"
+        _print(text)
+    else:
+        write_file(text.encode("utf-8"), path)
+
+
+def write_file(data: bytes, path: str) -> None:
+    """Write a file whole or not at all: under a temporary name, then renamed. Raises InputError."""
     folder = os.path.dirname(path) or "."
     try:
         handle, temporary = tempfile.mkstemp(dir=folder, prefix=".tileir-")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            with os.fdopen(handle, "wb") as file:
                 file.write(data)
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, path)

@@ -14,7 +14,9 @@ from .running import run
 
 # Command -> the module of this package that holds it.
 _COMMANDS = {
+    "as": "assemble",
     "diff": "diff",
+    "info": "info",
     "print": "print",
     "rules": "rules",
     "show": "show",

@@ -62,7 +62,7 @@ def test_the_name_must_be_an_entrys(tmp_path: Path, text: str) -> None:
         (b".version 8.3\n.target sm_90\n", "PTX"),
         (b"\x7fELF\x02\x01\x01", "cubin"),
         (b"fn(x: Tile[float32]):\n  $1 = typed_const(3)", "Python-level IR"),
-        (b"\x7fTileIR\x00\x0d\x01\x00\x00", "bytecode"),
+        (b"\x7fTileIR\x00\x0d\x01\x00\x00", "byte 12, section header"),
         (b"\x1f\x8bgarbage", "gzip"),
         (b"\xff\xfee\x00n\x00", "UTF-16"),
     ],

@@ -1,8 +1,8 @@
 """tileir-tools: read, check and compare CUDA Tile IR.
 
 CUDA Tile IR is what cuTile-Python, Triton-TileIR, cuTile.jl and cutile-rs compile to: MLIR of NVIDIA's
-`cuda_tile` dialect. This package reads every spelling of its text, knows what the operations mean, and
-says whether two kernels are the same and which difference matters.
+`cuda_tile` dialect. This package reads every spelling of its text and its bytecode (13.1 to 13.5), knows what
+the operations mean, and says whether two kernels are the same and which difference matters.
 
 Read a file and look at it:
 
@@ -15,7 +15,8 @@ Read a file and look at it:
 has `entries` (kernels) and `globals`; an `Entry` has `symbol`, `arguments` and `body`; an `Operation` has
 `name`, `operand("token")`, `attribute("rounding_mode")`, `results`, `regions`, `location`; a `Value` has
 `type`, `defining_op`, `users`. `module.walk()` and `module.find("mmaf", "reduce")` visit operations in
-order; `module.to_text()` prints exactly what the official disassembler prints.
+order; `module.to_text()` prints exactly what the official disassembler prints, `module.to_bytecode()`
+encodes it.
 
 Facts about kernels, hints resolved for a target:
 
@@ -36,15 +37,18 @@ Check a module: `tt.verify(module)` lists what breaks the dialect's rules.
 
 Errors: everything raised on purpose is a `TileIRError`. `InputError`: the input cannot be read;
 `ForeignFormatError`: it is something other than Tile IR, named in `kind`; `ParseError`: it is not valid, with
-one `Diagnostic` (message, file, line, column, source line) for each independent error; `UsageError`: the
-request makes no sense.
+one `Diagnostic` (message, file, line, column, source line) for each independent error; `BytecodeError`: the
+same for bytecode, with the byte offset; `ConversionError`: an older bytecode version cannot say something;
+`UsageError`: the request makes no sense.
 
-From the shell: `tileir-diff ref.mlir gen.mlir`, `tileir show`, `tileir print`, `tileir validate ir`.
+From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `print`, `as`, `info`, `validate`, `rules`.
 """
 
 from .analyze import analyze, demangle
 from .diff import Diff, EntryDiff, Finding, Place, diff
 from .errors import (
+    BytecodeError,
+    ConversionError,
     Diagnostic,
     ForeignFormatError,
     InputError,
@@ -87,6 +91,8 @@ __all__ = [  # noqa: RUF022 - in the order in which a reader wants them
     "InputError",
     "ForeignFormatError",
     "ParseError",
+    "BytecodeError",
+    "ConversionError",
     "UsageError",
     "Diagnostic",
 ]

@@ -51,5 +51,24 @@ class ParseError(TileIRError):
         self.diagnostics = diagnostics
 
 
+class BytecodeError(TileIRError):
+    """Bytecode that is not valid; `offset` counts bytes from the start of the file, `section` names the
+    part of the file, `version` is the file's own version ("13.3")."""
+
+    def __init__(self, name: str, message: str, offset: int, section: str, version: str | None):
+        parts = [f"byte {offset}", f"section {section}"]
+        if version is not None:
+            parts.append(f"version {version}")
+        super().__init__(f"{name}: error: {message} ({', '.join(parts)})")
+        self.message = message
+        self.offset = offset
+        self.section = section
+        self.version = version
+
+
+class ConversionError(TileIRError):
+    """A module that cannot be written as bytecode of the wanted version; the message names why."""
+
+
 class UsageError(TileIRError):
     """The request makes no sense: an unknown arch, an entry that the module does not have."""

@@ -8,7 +8,7 @@ A row reads `_op(mnemonic, since, operands, attributes, results, form, traits, s
 
 - operands: `name:constraint`, with `?` for optional, `*` for any number, `@13.3` for a later version.
 - attributes: `name:kind`, `=default` where there is one, `?` where it may be absent without a default.
-- results: names, `*` for any number.
+- results: names, `*` for any number, `@13.2` for a later version.
 - same: groups of operands and results that have one type, separated by `|`.
 - form: the pretty form after the mnemonic, character for character as it is printed, with
     `%x` an operand, `%x*` a list of operands, `@a` an attribute,
@@ -82,8 +82,8 @@ def _op(
         tuple(_operand(o, since) for o in operands.split()),
         {a.name: a for a in attribute_specs},
         tuple(
-            ResultSpec(r.rstrip("*"), "*" if r.endswith("*") else "", since)
-            for r in results.split()
+            ResultSpec(name.rstrip("*"), "*" if name.endswith("*") else "", later or since)
+            for name, _, later in (r.partition("@") for r in results.split())
         ),
         tuple(regions.split()),
         frozenset(traits.split()),
@@ -722,7 +722,7 @@ _op(
     "13.1",
     "args:tile* token:token?@13.2",
     "str:string",
-    "result_token",
+    "result_token@13.2",
     f" @str(?, %args*){_TOKEN_TIGHT}{{}}(? : <args*>)(~ -> <result_token>)",
     "orders segments",
 )

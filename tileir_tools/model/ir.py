@@ -100,10 +100,13 @@ class Operation:
         self.operands = list(operands)
         for value in operands:
             value.users.append(self)
-        self.results = [Value(t, self, i) for i, t in enumerate(result_types)]
+        # A loop, where a comprehension would cost a call: most operations have one result.
+        self.results: list[Value] = []
+        for result_type in result_types:
+            self.results.append(Value(result_type, self, len(self.results)))
         self.attributes = attributes if attributes is not None else {}
         self.regions = tuple(regions)
-        for region in regions:
+        for region in self.regions:
             region.parent = self
         # How many operands each operand group of the spec has; None where every group has one.
         self.segments = segments
@@ -349,10 +352,21 @@ class Module:
     `name` is the symbol of the `cuda_tile.module` around them, None where the text had no wrapper.
     """
 
-    __slots__ = ("attributes", "body", "location", "name", "producer", "source", "warnings")
+    __slots__ = (
+        "attributes",
+        "body",
+        "bytecode_version",
+        "location",
+        "name",
+        "producer",
+        "source",
+        "warnings",
+    )
 
     def __init__(self, name: str | None = None, source: Source | None = None):
         self.name = name
+        # The version of the bytecode that the module was read from ("13.3"); None for text.
+        self.bytecode_version: str | None = None
         self.producer: str | None = None
         self.attributes: dict[str, Attribute] = {}
         self.body = Block()
@@ -400,6 +414,20 @@ class Module:
         from ..write import module_text
 
         return module_text(self, debug_info=debug_info, wrap=wrap, generic=generic)
+
+    def to_bytecode(self, version: str | None = None) -> bytes:
+        """The module as bytecode.
+
+        Args:
+            version: "13.1" to "13.5"; None: the version the module was read from, for text the oldest
+                one that can say everything in it.
+
+        Raises:
+            ConversionError: the version cannot say something in the module; all of it is named.
+        """
+        from ..write.bytecode import bytecode
+
+        return bytecode(self, version)
 
     def __repr__(self) -> str:
         return f"<Module @{self.name or '-'}: {', '.join(e.symbol for e in self.entries) or 'empty'}>"

@@ -9,45 +9,66 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
-from ..errors import ForeignFormatError, InputError, UsageError
+from ..errors import InputError, UsageError
 from ..model import Module
 from ..source import Source
 from .detect import check_text_kind, decode_text, is_bytecode, unpack
 
+if TYPE_CHECKING:
+    from .info import FileInfo
+
+_T = TypeVar("_T")
+
 
 def parse_all(data: str | bytes, name: str = "<string>") -> list[Module]:
-    """Every module in some text (or bytes of text, gzip allowed), in order.
+    """Every module in some text or bytecode, in order.
 
     Args:
-        data: the text, or the bytes of a file.
+        data: the text, or the bytes of a file: text, bytecode, or either of them in gzip.
         name: what errors call the input.
 
     Raises:
         ParseError: the text is not valid; every independent error is in `diagnostics`.
+        BytecodeError: the bytecode is not valid.
         ForeignFormatError: the input is something else, which `kind` names.
         InputError: the input cannot be read at all.
     """
     if isinstance(data, bytes):
         data = unpack(data, name)
         if is_bytecode(data):
-            raise ForeignFormatError(
-                f"{name}: error: this is Tile IR bytecode; this version reads text: "
-                "disassemble it with tileirdisasm first",
-                "tileir-bytecode",
-            )
+            return [_without_collecting(lambda: _read_bytecode(data, name))]
         data = decode_text(data, name)
-    elif not data.strip():
-        raise ForeignFormatError(f"{name}: error: the text is empty", "empty")
+    data = data.removeprefix("\ufeff")
     check_text_kind(data, name)
+    source = Source(data, name)
+    return _without_collecting(lambda: _read_text(source))
+
+
+def _read_text(source: Source) -> list[Module]:
     from .text import read_text
 
-    # Reading makes many objects and frees none: the cycle collector would only walk them again and
-    # again (a third of the time on a large file).
+    return read_text(source)
+
+
+def _read_bytecode(data: bytes, name: str) -> Module:
+    from .bytecode import read_bytecode
+
+    return read_bytecode(data, name)
+
+
+def _without_collecting(read: Callable[[], _T]) -> _T:
+    """Run a reader without the cycle collector.
+
+    Reading makes many objects and frees none: the collector would only walk them again and again (a
+    third of the time on a large file).
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return read_text(Source(data, name))
+        return read()
     finally:
         if collecting:
             gc.enable()
@@ -77,6 +98,27 @@ def load(path: str | os.PathLike[str]) -> Module:
     return _only(load_all(path), os.fspath(path))
 
 
+def file_info(path: str | os.PathLike[str], *, bodies: bool = True) -> FileInfo:
+    """Kind, version, producer, sections, entries and operation counts of a file.
+
+    Args:
+        path: the file; `-` is the standard input.
+        bodies: decode the bodies of bytecode to count operations; without, only the tables are read.
+
+    Raises:
+        See `parse_all`.
+    """
+    from .info import bytecode_info, text_info
+
+    name = os.fspath(path)
+    shown = "<stdin>" if name == "-" else name
+    raw = read_bytes(name)
+    data = unpack(raw, shown)
+    if is_bytecode(data):
+        return bytecode_info(data, shown, bodies)
+    return text_info(parse_all(data, shown), shown, len(data))
+
+
 def read_bytes(path: str) -> bytes:
     """The bytes of a file, or of the standard input for `-`. Raises InputError."""
     try:
@@ -101,4 +143,4 @@ def _only(modules: list[Module], name: str) -> Module:
     return modules[0]
 
 
-__all__ = ["load", "load_all", "parse", "parse_all", "read_bytes"]
+__all__ = ["file_info", "load", "load_all", "parse", "parse_all", "read_bytes"]

@@ -1,0 +1,112 @@
+"""Numbers out of bytes, with every length checked against what is left.
+
+Place in the flow: the first step of bytes -> Module for bytecode; imports `errors`.
+"""
+
+from __future__ import annotations
+
+from ..errors import BytecodeError
+
+# A varint holds seven bits per byte; numbers have at most 64 bits.
+_LONGEST_VARINT = 10
+
+
+class Cursor:
+    """A position in one part of a file.
+
+    `base` is the offset of the part in the file, so that errors name offsets in the file.
+    """
+
+    __slots__ = ("base", "data", "name", "pos", "section", "version")
+
+    def __init__(self, data: bytes, base: int, name: str, section: str, version: str | None):
+        self.data = data
+        self.base = base
+        self.name = name
+        self.section = section
+        self.version = version
+        self.pos = 0
+
+    def error(self, message: str, at: int | None = None) -> BytecodeError:
+        offset = self.base + (self.pos if at is None else at)
+        return BytecodeError(self.name, message, offset, self.section, self.version)
+
+    def part(self, start: int, end: int, section: str) -> Cursor:
+        """A cursor over the bytes from `start` to `end`, which must be inside this one."""
+        return Cursor(self.data[start:end], self.base + start, self.name, section, self.version)
+
+    @property
+    def left(self) -> int:
+        return len(self.data) - self.pos
+
+    def byte(self) -> int:
+        pos = self.pos
+        if pos >= len(self.data):
+            raise self.error("expected a byte, found the end of the section")
+        self.pos = pos + 1
+        return self.data[pos]
+
+    def take(self, count: int) -> bytes:
+        if count > self.left:
+            raise self.error(f"expected {count} bytes, {self.left} are left")
+        start = self.pos
+        self.pos = start + count
+        return self.data[start : self.pos]
+
+    def fixed(self, size: int) -> int:
+        """An unsigned little-endian number of `size` bytes."""
+        return int.from_bytes(self.take(size), "little")
+
+    def varint(self) -> int:
+        """An unsigned number, seven bits per byte, lowest first."""
+        pos = self.pos
+        data = self.data
+        # Nearly all numbers take one byte.
+        if pos < len(data) and data[pos] < 0x80:
+            self.pos = pos + 1
+            return data[pos]
+        return self._long_varint()
+
+    def _long_varint(self) -> int:
+        value = shift = 0
+        for pos in range(self.pos, min(self.pos + _LONGEST_VARINT, len(self.data))):
+            byte = self.data[pos]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                self.pos = pos + 1
+                return value
+            shift += 7
+        if self.left < _LONGEST_VARINT:
+            raise self.error("expected a number, found the end of the section")
+        raise self.error(f"a number takes more than {_LONGEST_VARINT} bytes")
+
+    def signed(self) -> int:
+        """A varint whose lowest bit is the sign."""
+        value = self.varint()
+        return ~(value >> 1) if value & 1 else value >> 1
+
+    def count(self, what: str, size: int = 1) -> int:
+        """A number of items of at least `size` bytes each; checked against the bytes left."""
+        at = self.pos
+        number = self.varint()
+        if number * size > self.left:
+            raise self.error(f"{number} {what} do not fit in the {self.left} bytes left", at)
+        return number
+
+    def align(self, alignment: int) -> None:
+        """Pass over padding up to a multiple of `alignment` bytes from the start of the part."""
+        self.take(-self.pos % alignment)
+
+    def table(self, what: str, index_size: int) -> list[Cursor]:
+        """A table of byte strings: count, offsets, data; one cursor for each item."""
+        number = self.count(what, index_size)
+        self.align(index_size)
+        offsets = [self.fixed(index_size) for _ in range(number)]
+        start, length = self.pos, self.left
+        items = []
+        for k, offset in enumerate(offsets):
+            end = offsets[k + 1] if k + 1 < number else length
+            if not offset <= end <= length:
+                raise self.error(f"entry {k} of the table of {what} lies outside the table")
+            items.append(self.part(start + offset, start + end, self.section))
+        return items
