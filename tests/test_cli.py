@@ -216,3 +216,51 @@ def test_rules() -> None:
 
 def test_diff_is_also_a_command_of_tileir() -> None:
     assert tool("tileir", "diff", MATMUL, MATMUL).returncode == 0
+
+
+# -- tileir info, tileir as -------------------------------------------------------------------------
+
+
+def test_info_of_bytecode() -> None:
+    path = MATMUL.with_suffix(".tileirbc")
+    found = check(tool("tileir", "info", path, "--format", "json").stdout)
+    assert found["kind"] == "bytecode"
+    assert found["version"] == "13.4"
+    assert found["size"] == path.stat().st_size
+    assert {s["name"] for s in found["sections"]} >= {"String", "Type", "Func"}  # type: ignore[attr-defined]
+    ops = found["operations"]
+    assert ops == json.loads(tool("tileir", "info", MATMUL, "--format", "json").stdout)["operations"]
+    shown = tool("tileir", "info", path)
+    assert shown.returncode == 0
+    assert b"13.4" in shown.stdout
+
+
+def test_as_writes_bytecode_that_reads_back(tmp_path: Path) -> None:
+    out = tmp_path / "out.tileirbc"
+    done = tool("tileir", "as", MATMUL, "-o", out, "--bytecode-version", "13.4")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert tool("tileir", "print", out).stdout == MATMUL.read_bytes()
+    assert tool("tileir", "as", out, "-o", "-").stdout == out.read_bytes()
+
+
+def test_as_leaves_nothing_behind_where_a_version_cannot_say_it(tmp_path: Path) -> None:
+    source = tmp_path / "k.mlir"
+    source.write_text(
+        "entry @k(%a: tile<4xf32>) {\n  %0 = tanh %a rounding<approx> : tile<4xf32>\n  return\n}\n"
+    )
+    out = tmp_path / "out.tileirbc"
+    done = tool("tileir", "as", source, "-o", out, "--bytecode-version", "13.1")
+    assert done.returncode == 3
+    assert b"tanh" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert not out.exists()
+
+
+def test_broken_bytecode_is_an_error_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "half.tileirbc"
+    path.write_bytes(MATMUL.with_suffix(".tileirbc").read_bytes()[:400])
+    done = tool("diff", path, MATMUL)
+    assert done.returncode == 3
+    assert b"half.tileirbc: error: " in done.stderr
+    assert b"(byte " in done.stderr
+    assert b"Traceback" not in done.stderr

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shape import shape
 from tileir_tools import parse, parse_all
-from tileir_tools.model import Module, Operation, Value
 from tileir_tools.model.floats import (
     FLOAT_FORMATS,
     decode,
@@ -22,34 +22,6 @@ from tileir_tools.write.literals import float_text, string_text
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = sorted((ROOT / "tests" / "fixtures" / "kernels").glob("*.mlir"))
 CORPUS = ROOT.parent / "shared" / "corpus"
-
-
-def shape(module: Module, locations: bool = False) -> list[object]:
-    """A module as nested lists in which values are numbers: equal for equal modules."""
-    numbers: dict[Value, int] = {}
-
-    def of(op: Operation) -> object:
-        operands = tuple(numbers[v] for v in op.operands)
-        for value in op.results:
-            numbers[value] = len(numbers)
-        regions = []
-        for region in op.regions:
-            for block in region.blocks:
-                for value in block.arguments:
-                    numbers[value] = len(numbers)
-                types = [v.type for v in block.arguments]
-                regions.append((types, [of(inner) for inner in block.operations]))
-        return (
-            op.name,
-            operands,
-            op.segments,
-            sorted(op.attributes.items(), key=lambda item: item[0]),
-            [v.type for v in op.results],
-            regions,
-            op.location if locations else None,
-        )
-
-    return [module.producer, *(of(op) for op in module.operations)]
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda p: p.name)
@@ -158,6 +130,8 @@ def test_unknown_operations_print_their_text_with_the_present_names() -> None:
         "  return\n}\n"
     )
     module = parse(text)
-    assert "  %1 = brand_new_op %0, [%arg0] {mode = 3} : tile<i32> -> tile<i32>\n" in module.to_text()
+    assert (
+        "  %1 = brand_new_op %0, [%arg0] {mode = 3} : tile<i32> -> tile<i32>\n" in module.to_text()
+    )
     assert "  %2 = addi %1, %1 : tile<i32>\n" in module.to_text()
     assert len(module.warnings) == 1

@@ -8,7 +8,7 @@ A row reads `_op(mnemonic, since, operands, attributes, results, form, traits, s
 
 - operands: `name:constraint`, with `?` for optional, `*` for any number, `@13.3` for a later version.
 - attributes: `name:kind`, `=default` where there is one, `?` where it may be absent without a default.
-- results: names, `*` for any number, `@13.2` for a later version.
+- results: `name:constraint` (`tile` where none is given), `*` for any number, `@13.2` for a later version.
 - same: groups of operands and results that have one type, separated by `|`.
 - form: the pretty form after the mnemonic, character for character as it is printed, with
     `%x` an operand, `%x*` a list of operands, `@a` an attribute,
@@ -37,6 +37,7 @@ OPS: dict[str, OpSpec] = {}
 ALIASES: dict[str, str] = {"pow": "fpowf"}
 
 _OPERAND = re.compile(r"(\w+):(\w+)([?*]?)(?:@([\d.]+))?$")
+_RESULT = re.compile(r"(\w+)(?::(\w+))?(\*?)(?:@([\d.]+))?$")
 _ATTRIBUTE = re.compile(r"(\w+):(\w+)(\??)(?:=(-?\w+))?(?:@([\d.]+))?$")
 
 
@@ -54,6 +55,13 @@ def _operand(text: str, since: str) -> OperandSpec:
     assert match, text
     name, constraint, arity, later = match.groups()
     return OperandSpec(name, arity, constraint, later or since)
+
+
+def _result(text: str, since: str) -> ResultSpec:
+    match = _RESULT.match(text)
+    assert match, text
+    name, constraint, arity, later = match.groups()
+    return ResultSpec(name, arity, constraint or "tile", later or since)
 
 
 def _attribute(text: str, since: str) -> AttributeSpec:
@@ -81,10 +89,7 @@ def _op(
         since,
         tuple(_operand(o, since) for o in operands.split()),
         {a.name: a for a in attribute_specs},
-        tuple(
-            ResultSpec(name.rstrip("*"), "*" if name.endswith("*") else "", later or since)
-            for name, _, later in (r.partition("@") for r in results.split())
-        ),
+        tuple(_result(r, since) for r in results.split()),
         tuple(regions.split()),
         frozenset(traits.split()),
         tuple(tuple(group.split()) for group in same.split("|") if group.strip()),
@@ -149,18 +154,18 @@ _op(
     "13.1",
     "lowerBound:scalar_int upperBound:scalar_int step:scalar_int initValues:any*",
     "unsignedCmp:unit@13.2",
-    "resultValues*",
+    "resultValues:any*",
     traits="control",
     same="lowerBound upperBound step",
     regions="region",
 )
-_op("loop", "13.1", "initValues:any*", "", "resultValues*", traits="control", regions="region")
+_op("loop", "13.1", "initValues:any*", "", "resultValues:any*", traits="control", regions="region")
 _op(
     "if",
     "13.1",
     "condition:bool",
     "",
-    "results*",
+    "results:any*",
     traits="control",
     regions="thenRegion elseRegion",
 )
@@ -175,21 +180,21 @@ _op(
 
 # -- tokens -----------------------------------------------------------------------------------------
 
-_op("make_token", "13.1", "", "", "result", "{} : <result>", "pure")
-_op("join_tokens", "13.1", "tokens:token*", "", "result", " %tokens*{} : <result>", "pure")
+_op("make_token", "13.1", "", "", "result:token", "{} : <result>", "pure")
+_op("join_tokens", "13.1", "tokens:token*", "", "result:token", " %tokens*{} : <result>", "pure")
 _op(
     "memory_fence_alias_tko",
     "13.4",
     "token:token",
     "",
-    "result_token",
+    "result_token:token",
     " %token{}",
     "orders",
     "token result_token",
 )
 _GDC = _TOKEN_SPACED + "{} -> <result_token>"
-_op("gdc_launch_dependents_tko", "13.4", "token:token?", "", "result_token", _GDC, "orders")
-_op("gdc_wait_tko", "13.4", "token:token?", "", "result_token", _GDC, "orders")
+_op("gdc_launch_dependents_tko", "13.4", "token:token?", "", "result_token:token", _GDC, "orders")
+_op("gdc_wait_tko", "13.4", "token:token?", "", "result_token:token", _GDC, "orders")
 
 # -- values -----------------------------------------------------------------------------------------
 
@@ -589,7 +594,7 @@ _op(
     "13.1",
     "source:ptr mask:bool? paddingValue:number? token:token?",
     f"{_MEMORY} {_HINTS}",
-    "result result_token",
+    "result result_token:token",
     f"{_ORDER} %source(?, %mask)(?, %paddingValue){_TOKEN_TIGHT}{_HINT_PART}{{}} : "
     "<source>(?, <mask>)(?, <paddingValue>) -> <result>, <result_token>",
     "loads segments",
@@ -600,7 +605,7 @@ _op(
     "13.1",
     "destination:ptr value:tile mask:bool? token:token?",
     f"{_MEMORY} {_HINTS}",
-    "result_token",
+    "result_token:token",
     f"{_ORDER} %destination, %value(?, %mask){_TOKEN_TIGHT}{_HINT_PART}{{}} : "
     "<destination>, <value>(?, <mask>) -> <result_token>",
     "stores segments",
@@ -610,7 +615,7 @@ _op(
     "13.1",
     "pointers:ptr arg:tile mask:bool? token:token?",
     f"{_ATOMIC} mode:atomic_rmw_mode",
-    "result result_token",
+    "result result_token:token",
     " @memory_ordering_semantics @memory_scope %pointers(~, @mode), %arg(?, %mask)"
     f"{_TOKEN_TIGHT}{{}} : <pointers>, <arg>(?, <mask>) -> <result>, <result_token>",
     "atomic segments",
@@ -621,7 +626,7 @@ _op(
     "13.1",
     "pointers:ptr cmp:tile val:tile mask:bool? token:token?",
     _ATOMIC,
-    "result result_token",
+    "result result_token:token",
     f" @memory_ordering_semantics @memory_scope %pointers, %cmp, %val(?, %mask){_TOKEN_TIGHT}{{}} : "
     "<pointers>(!, <cmp>), <val>(?, <mask>) -> <result>, <result_token>",
     "atomic segments",
@@ -635,7 +640,7 @@ _op(
     "13.1",
     "base:scalar_ptr dynamicShape:scalar_int* dynamicStrides:scalar_int*",
     "",
-    "result",
+    "result:tensor_view",
     traits="pure segments",
 )
 for _name, _since in (
@@ -648,7 +653,7 @@ for _name, _since in (
         _since,
         "tensor_view:tensor_view",
         "",
-        "result",
+        "result:view",
         " %tensor_view{} : <result>",
         "pure",
     )
@@ -659,7 +664,7 @@ _op(
     "13.1",
     "view:view index:int* token:token?",
     f"{_MEMORY} {_HINTS} inbounds:bool_array?@13.4",
-    "tile result_token",
+    "tile result_token:token",
     f"{_ORDER} %view[%index*]{_TOKEN_SPACED}{_HINT_PART}{_INBOUNDS}{{+}} : "
     "<view>(?, <index!>) -> <tile>, <result_token>",
     "loads segments",
@@ -669,7 +674,7 @@ _op(
     "13.1",
     "tile:tile view:view index:int* token:token?",
     f"{_MEMORY} {_HINTS} inbounds:bool_array?@13.4",
-    "result_token",
+    "result_token:token",
     f"{_ORDER} %tile, %view[%index*]{_TOKEN_SPACED}{_HINT_PART}{_INBOUNDS}{{+}} : "
     "<tile>, <view>(?, <index!>) -> <result_token>",
     "stores segments",
@@ -679,7 +684,7 @@ _op(
     "13.3",
     "view:view index:int* value:tile token:token?",
     f"{_ATOMIC} mode:atomic_rmw_mode inbounds:bool_array?@13.5",
-    "result_token",
+    "result_token:token",
     f"{_ORDER} %view[%index*], @mode, %value{_TOKEN_SPACED}{_INBOUNDS}{{+}} : "
     "<value>, <view>(?, <index!>) -> <result_token>",
     "atomic segments",
@@ -689,7 +694,7 @@ _op(
     "13.5",
     "view:view index:int* token:token?",
     f"{_MEMORY} reduction:multimem_reduction_kind=add inbounds:bool_array?",
-    "reduced_values result_token",
+    "reduced_values result_token:token",
     f"{_ORDER} %view[%index*]{_TOKEN_SPACED} (?inbounds = @inbounds){{+}} : "
     "<view>(?, <index!>)(?, <token>) -> <reduced_values>, <result_token>",
     "loads segments",
@@ -699,7 +704,7 @@ _op(
     "13.5",
     "view:view tile:tile index:int* token:token?",
     f"{_ATOMIC} reduction:multimem_reduction_kind=add inbounds:bool_array?",
-    "result_token",
+    "result_token:token",
     f"{_ORDER} %view, %tile[%index*]{_TOKEN_SPACED} (?inbounds = @inbounds){{+}} : "
     "<view>, <tile>(?, <index!>)(?, <token>) -> <result_token>",
     "atomic segments",
@@ -709,7 +714,7 @@ _op(
     "13.5",
     "view:view tile:tile index:int* token:token?",
     f"{_MEMORY} inbounds:bool_array?",
-    "result_token",
+    "result_token:token",
     f"{_ORDER} %view, %tile[%index*]{_TOKEN_SPACED} (?inbounds = @inbounds){{+}} : "
     "<view>, <tile>(?, <index!>)(?, <token>) -> <result_token>",
     "stores segments",
@@ -722,7 +727,7 @@ _op(
     "13.1",
     "args:tile* token:token?@13.2",
     "str:string",
-    "result_token@13.2",
+    "result_token:token@13.2",
     f" @str(?, %args*){_TOKEN_TIGHT}{{}}(? : <args*>)(~ -> <result_token>)",
     "orders segments",
 )

@@ -36,10 +36,11 @@ class AttributeSpec(NamedTuple):
 
 
 class ResultSpec(NamedTuple):
-    """One result; arity "" or "*"."""
+    """One result; arity "" or "*", `constraint` as of an operand."""
 
     name: str
     arity: str
+    constraint: str
     since: str
 
 

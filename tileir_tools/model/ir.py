@@ -26,6 +26,12 @@ class _Spans(Protocol):
     def span(self, first: int, last: int | None = None) -> Span: ...
 
 
+class _Locations(Protocol):
+    """What has locations by number."""
+
+    def location(self, index: int) -> Location: ...
+
+
 class Value:
     """The result of an operation or an argument of a block.
 
@@ -71,9 +77,9 @@ class Operation:
     """
 
     __slots__ = (
+        "_location",
         "_span",
         "attributes",
-        "location",
         "name",
         "opaque_text",
         "operands",
@@ -93,7 +99,7 @@ class Operation:
         attributes: dict[str, Attribute] | None = None,
         regions: Sequence[Region] = (),
         segments: tuple[int, ...] | None = None,
-        location: Location = UNKNOWN,
+        location: Location | tuple[_Locations, int] = UNKNOWN,
     ):
         self.name = name
         self.spec = spec
@@ -111,12 +117,30 @@ class Operation:
         # How many operands each operand group of the spec has; None where every group has one.
         self.segments = segments
         self.parent: Block | None = None
-        self.location = location
+        # (what has it, number) until it is asked for: decoding debug information costs more than the rest
+        # of an operation, and little of it is ever looked at.
+        self._location = location
         self.opaque_text: str | None = None
         # (tokens, first, last): the text reader's tokens, which find the span when it is asked for.
         self._span: tuple[_Spans, int, int] | None = None
 
     # -- reading ------------------------------------------------------------------------------------
+
+    @property
+    def location(self) -> Location:
+        """Where the producer says the operation comes from.
+
+        Raises:
+            BytecodeError: the debug information that the operation points to is not valid.
+        """
+        found = self._location
+        if isinstance(found, tuple):
+            found = self._location = found[0].location(found[1])
+        return found
+
+    @location.setter
+    def location(self, location: Location) -> None:
+        self._location = location
 
     @property
     def span(self) -> Span | None:

@@ -5,6 +5,8 @@ Place in the flow: the first step of bytes -> Module for bytecode; imports `erro
 
 from __future__ import annotations
 
+import struct
+
 from ..errors import BytecodeError
 
 # A varint holds seven bits per byte; numbers have at most 64 bits.
@@ -61,10 +63,18 @@ class Cursor:
         """An unsigned number, seven bits per byte, lowest first."""
         pos = self.pos
         data = self.data
-        # Nearly all numbers take one byte.
-        if pos < len(data) and data[pos] < 0x80:
-            self.pos = pos + 1
-            return data[pos]
+        # Nearly all numbers take one byte or two.
+        try:
+            first = data[pos]
+            if first < 0x80:
+                self.pos = pos + 1
+                return first
+            second = data[pos + 1]
+            if second < 0x80:
+                self.pos = pos + 2
+                return first & 0x7F | second << 7
+        except IndexError:
+            pass
         return self._long_varint()
 
     def _long_varint(self) -> int:
@@ -97,16 +107,32 @@ class Cursor:
         """Pass over padding up to a multiple of `alignment` bytes from the start of the part."""
         self.take(-self.pos % alignment)
 
-    def table(self, what: str, index_size: int) -> list[Cursor]:
-        """A table of byte strings: count, offsets, data; one cursor for each item."""
+    def table(self, what: str, index_size: int) -> Table:
+        """A table of byte strings: count, offsets (of 4 or 8 bytes), data."""
         number = self.count(what, index_size)
         self.align(index_size)
-        offsets = [self.fixed(index_size) for _ in range(number)]
-        start, length = self.pos, self.left
-        items = []
-        for k, offset in enumerate(offsets):
-            end = offsets[k + 1] if k + 1 < number else length
-            if not offset <= end <= length:
-                raise self.error(f"entry {k} of the table of {what} lies outside the table")
-            items.append(self.part(start + offset, start + end, self.section))
-        return items
+        letter = {4: "I", 8: "Q"}[index_size]
+        offsets = struct.unpack(f"<{number}{letter}", self.take(number * index_size))
+        return Table(self, what, offsets)
+
+
+class Table:
+    """Byte strings one after the other; `table[k]` is a cursor over number k."""
+
+    __slots__ = ("_cursor", "_ends")
+
+    def __init__(self, cursor: Cursor, what: str, offsets: tuple[int, ...]):
+        """`cursor` stands where the data begins, from which the offsets count."""
+        start, size = cursor.pos, len(cursor.data)
+        self._cursor = cursor
+        self._ends = [*(start + offset for offset in offsets), size]
+        for k, end in enumerate(self._ends[1:]):
+            if not self._ends[k] <= end <= size:
+                raise cursor.error(f"entry {k} of the table of {what} lies outside the table")
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def __getitem__(self, index: int) -> Cursor:
+        cursor = self._cursor
+        return cursor.part(self._ends[index], self._ends[index + 1], cursor.section)

@@ -14,6 +14,7 @@ from ..dialect import KEYWORDS, OPS, OpSpec
 from ..dialect.bytecode import OPCODES
 from ..dialect.encoding import Plan, plans_for
 from ..dialect.enums import enum_attribute_by_number
+from ..dialect.kinds import misfit, operand_kinds, result_kinds
 from ..errors import BytecodeError
 from ..model import (
     I32,
@@ -43,9 +44,12 @@ from ..model import (
 from .binary import Cursor
 from .container import Container, Function, GlobalRow
 from .debug import DebugInfo
-from .tagged import read_array, read_hints, read_tagged
+from .tagged import read_array, read_hints, read_tagged, refuse_extremes
 
 _MAX_REGION_DEPTH = 100
+
+# A location, or where it is found when it is asked for.
+_Location = Location | tuple[DebugInfo, int]
 
 _ReadAttribute = Callable[[Cursor, Container, "list[Type]"], Attribute]
 
@@ -89,8 +93,8 @@ def read_function(function: Function, file: Container, debug: DebugInfo) -> Entr
     """One entry with its body."""
     if not function.is_entry:
         raise function.body.error(f"'{function.name}' is no entry; other functions are not known")
-    locations = debug.locations(function.debug_index)
-    location = next(locations)
+    locations = debug.of_function(function.debug_index)
+    location = _next_location(locations, function.body)
     attributes: dict[str, Attribute] = {
         "sym_name": StringAttr(function.name),
         "function_type": TypeAttr(function.type),
@@ -106,6 +110,13 @@ def read_function(function: Function, file: Container, debug: DebugInfo) -> Entr
     _Body(function.body, file, locations).run(block)
     region = Region([block])
     return Entry("entry", OPS["entry"], (), (), attributes, [region], None, location)
+
+
+def _next_location(locations: Iterator[_Location], cursor: Cursor) -> _Location:
+    found = next(locations, None)
+    if found is None:
+        raise cursor.error("there are more operations than locations")
+    return found
 
 
 # -- attributes -------------------------------------------------------------------------------------
@@ -154,9 +165,26 @@ def _array(width: int, element: str) -> _ReadAttribute:
         values = [int.from_bytes(c.take(width), "little", signed=True) for _ in range(number)]
         if element == "i1":
             values = [int(value != 0) for value in values]
+        else:
+            refuse_extremes(values, width, c)
         return DenseArrayAttr(element, tuple(values))
 
     return read
+
+
+def _predicate(c: Cursor, file: Container, types: list[Type]) -> Attribute:
+    # A third of all operations are assumptions, and nearly all predicates the same few of three bytes:
+    # div_by<16>, bounded<0, ?>.
+    at = c.pos
+    short = c.data[at : at + 3]
+    found = file.short_predicates.get(short)
+    if found is not None:
+        c.pos = at + 3
+        return found
+    found = read_tagged(c, file)
+    if c.pos == at + 3:
+        file.short_predicates[short] = found
+    return found
 
 
 _READERS: dict[str, _ReadAttribute] = {
@@ -171,7 +199,7 @@ _READERS: dict[str, _ReadAttribute] = {
     "bool_array": _array(1, "i1"),
     "identities": lambda c, file, types: read_array(c, file),
     "hints": lambda c, file, types: read_hints(c, file),
-    "predicate": lambda c, file, types: read_tagged(c, file),
+    "predicate": _predicate,
 }
 
 
@@ -181,49 +209,141 @@ _NAMES = {opcode: name for name, opcode in OPCODES.items()}
 # -- bodies -----------------------------------------------------------------------------------------
 
 
+class _Layout:
+    """A plan with the functions that read its attributes.
+
+    `simple`: one result, no flags, no attributes, no regions, a fixed number of operands. Most operations
+    are so, and take a shorter way.
+    """
+
+    __slots__ = (
+        "attributes",
+        "operand_kinds",
+        "operands",
+        "plan",
+        "result_kind",
+        "simple",
+        "spec",
+    )
+
+    def __init__(self, plan: Plan):
+        self.plan = plan
+        self.spec = plan.spec
+        self.attributes = tuple(
+            (name, _READERS[row.kind], row.default, bit, row.kind == "bool_array")
+            for name, row, bit in plan.attributes
+        )
+        self.operands = range(len(plan.spec.operands))
+        self.operand_kinds = operand_kinds(plan.spec)
+        self.result_kind = next(iter(result_kinds(plan.spec)), Type)
+        self.simple = (
+            plan.results == 1
+            and plan.operands == "fixed"
+            and not (plan.counted_results or plan.added or plan.flags or plan.regions)
+        )
+
+
+_layouts: dict[tuple[int, int], dict[int, _Layout]] = {}
+
+
+def _layouts_for(version: tuple[int, int]) -> dict[int, _Layout]:
+    found = _layouts.get(version)
+    if found is None:
+        plans = plans_for(version)
+        found = _layouts[version] = {opcode: _Layout(plan) for opcode, plan in plans.items()}
+    return found
+
+
 class _Body:
     """Reads the operations of one function."""
 
-    def __init__(self, cursor: Cursor, file: Container, locations: Iterator[Location]):
+    def __init__(self, cursor: Cursor, file: Container, locations: Iterator[_Location]):
         self.cursor = cursor
         self.file = file
         self.locations = locations
-        self.plans = plans_for(file.key)
+        self.layouts = _layouts_for(file.key)
         self.values: list[Value] = []
         self.depth = 0
 
     def run(self, block: Block) -> None:
+        """Read operations into a block to the end of the body."""
         self.values += block.arguments
-        while self.cursor.left:
-            self.operation(block)
-        if block.terminator is None:
-            raise self.cursor.error("the body does not end in a terminator")
+        self._operations(block, None)
 
-    def operation(self, block: Block) -> None:
-        cursor = self.cursor
-        at = cursor.pos
-        opcode = cursor.varint()
-        plan = self.plans.get(opcode)
-        if plan is None:
-            raise cursor.error(_unknown_opcode(opcode), at)
-        # An operation's location stands before those of the operations inside it.
-        location = next(self.locations)
+    def _operations(self, block: Block, number: int | None) -> None:
+        """Read so many operations into a block; None: all that are left."""
+        # Bound once: this loop is most of the time that reading takes.
+        cursor, file, values, layouts = self.cursor, self.file, self.values, self.layouts
+        locations, operations, types = self.locations, block.operations, self.file.types
+        data, size = cursor.data, len(cursor.data)
+        while cursor.pos < size if number is None else len(operations) < number:
+            at = cursor.pos
+            layout = layouts.get(data[at]) if at < size else None
+            if layout is None:
+                layout = self._rare_layout()
+            else:
+                cursor.pos = at + 1
+            # An operation's location stands before those of the operations inside it.
+            location = next(locations, None) or _next_location(locations, cursor)
+            if layout.simple:
+                index = cursor.varint()
+                result = types.get(index) or file.type(index, cursor)
+                attributes = (
+                    self._attributes(layout, 0, [result]) if layout.attributes else {}
+                )
+                operands = self._values(layout.operands)
+                spec = layout.spec
+                op = Operation(
+                    spec.mnemonic, spec, operands, (result,), attributes, (), None, location
+                )
+                values.append(op.results[0])
+                fits = isinstance(result, layout.result_kind)
+                for value, wanted in zip(operands, layout.operand_kinds):
+                    fits = fits and isinstance(value.type, wanted)
+            else:
+                op = self._operation(layout, location)
+                fits = False
+            # Where it is not known already that the kinds fit, they are asked for one by one.
+            wrong = None if fits else misfit(op)
+            if wrong is not None:
+                raise cursor.error(wrong, at)
+            op.parent = block
+            operations.append(op)
+        if block.terminator is None:
+            raise cursor.error("the operations of a block do not end in a terminator")
+
+    def _rare_layout(self) -> _Layout:
+        """The layout of an op whose opcode is not one known byte. Raises BytecodeError."""
+        at = self.cursor.pos
+        opcode = self.cursor.varint()
+        layout = self.layouts.get(opcode)
+        if layout is None:
+            raise self.cursor.error(_unknown_opcode(opcode), at)
+        return layout
+
+    def _operation(self, layout: _Layout, location: _Location) -> Operation:
+        """An operation with anything: several results, flags, groups of operands, regions."""
+        spec, plan = layout.spec, layout.plan
         types = self._result_types(plan)
-        flags = cursor.varint() if plan.flags else 0
-        attributes = self._attributes(plan, flags, types)
-        operands, segments = self._operands(plan, flags)
+        flags = self.cursor.varint() if plan.flags else 0
+        attributes = self._attributes(layout, flags, types)
+        operands, segments = self._operands(layout, flags)
         regions = self._regions(plan) if plan.regions else ()
-        spec = plan.spec
-        written = len(types)
-        if plan.added:
-            types = types + [TOKEN] * plan.added
-        op = Operation(spec.mnemonic, spec, operands, types, attributes, regions, segments, location)
-        op.parent = block
-        block.operations.append(op)
-        self.values += op.results[:written]
+        op = Operation(
+            spec.mnemonic,
+            spec,
+            operands,
+            types + [TOKEN] * plan.added,
+            attributes,
+            regions,
+            segments,
+            location,
+        )
+        self.values += op.results[: len(types)]
+        return op
 
     def _result_types(self, plan: Plan) -> list[Type]:
-        cursor, file = self.cursor, self.file
+        cursor = self.cursor
         number = plan.results
         if plan.counted_results:
             at = cursor.pos
@@ -233,35 +353,31 @@ class _Body:
                 raise cursor.error(
                     f"{plan.spec.mnemonic} gives {plan.results} results, found {number}", at
                 )
-        known = file._types
-        types: list[Type] = []
-        for _ in range(number):
-            index = cursor.varint()
-            found = known.get(index)
-            types.append(file.type(index, cursor) if found is None else found)
-        return types
+        return [self.file.type(cursor.varint(), cursor) for _ in range(number)]
 
-    def _attributes(self, plan: Plan, flags: int, types: list[Type]) -> dict[str, Attribute]:
+    def _attributes(self, layout: _Layout, flags: int, types: list[Type]) -> dict[str, Attribute]:
         found: dict[str, Attribute] = {}
-        for name, row, bit in plan.attributes:
+        for name, read, default, bit, flag_array in layout.attributes:
             if bit and not flags & bit:
                 continue
-            value = _READERS[row.kind](self.cursor, self.file, types)
-            if value is row.default or (row.kind == "bool_array" and _all_false(value)):
+            value = read(self.cursor, self.file, types)
+            if value is default or (flag_array and _all_false(value)):
                 continue
             found[name] = value
-        for name, bit in plan.units:
+        for name, bit in layout.plan.units:
             if flags & bit:
                 found[name] = UNIT
         return found
 
-    def _operands(self, plan: Plan, flags: int) -> tuple[list[Value], tuple[int, ...] | None]:
-        spec = plan.spec
+    def _operands(
+        self, layout: _Layout, flags: int
+    ) -> tuple[list[Value], tuple[int, ...] | None]:
+        plan, spec = layout.plan, layout.spec
         if plan.operands == "fixed":
-            return self._values(len(spec.operands)), None
+            return self._values(layout.operands), None
         if plan.operands == "counted":
             number = self.cursor.count("operands")
-            return self._values(number), self._spread(spec, number)
+            return self._values(range(number)), self._spread(spec, number)
         operands: list[Value] = []
         sizes = []
         for row, bit in zip(spec.operands, plan.operand_bits):
@@ -269,7 +385,7 @@ class _Body:
                 size = self.cursor.count("operands")
             else:
                 size = 1 if not row.arity or flags & bit else 0
-            operands += self._values(size)
+            operands += self._values(range(size))
             sizes.append(size)
         return operands, tuple(sizes)
 
@@ -282,14 +398,28 @@ class _Body:
             raise self.cursor.error(f"{spec.mnemonic} cannot have {number} operands")
         return tuple(rest if row.arity else 1 for row in spec.operands)
 
-    def _values(self, number: int) -> list[Value]:
+    def _values(self, slots: range) -> list[Value]:
         cursor, values = self.cursor, self.values
+        data, pos = cursor.data, cursor.pos
+        defined, size = len(values), len(data)
         found = []
-        for _ in range(number):
-            index = cursor.varint()
-            if index >= len(values):
-                raise cursor.error(f"value {index}, but only {len(values)} are defined here")
+        for _ in slots:
+            at = pos
+            # Nearly all indices take one byte or two.
+            if pos < size and data[pos] < 0x80:
+                index = data[pos]
+                pos += 1
+            elif pos + 1 < size and data[pos + 1] < 0x80:
+                index = data[pos] & 0x7F | data[pos + 1] << 7
+                pos += 2
+            else:
+                cursor.pos = pos
+                index = cursor.varint()
+                pos = cursor.pos
+            if index >= defined:
+                raise cursor.error(f"value {index}, but only {defined} are defined here", at)
             found.append(values[index])
+        cursor.pos = pos
         return found
 
     def _regions(self, plan: Plan) -> list[Region]:
@@ -317,10 +447,7 @@ class _Body:
             ]
             block = Block(types)
             self.values += block.arguments
-            for _ in range(self.cursor.count("operations")):
-                self.operation(block)
-            if block.terminator is None:
-                raise self.cursor.error("a block does not end in a terminator")
+            self._operations(block, self.cursor.count("operations"))
             # Values defined inside are not visible outside.
             del self.values[mark:]
             blocks.append(block)

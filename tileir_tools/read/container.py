@@ -17,6 +17,7 @@ from ..dialect.bytecode import (
     FUNCTION_HINTS,
     GLOBAL_FLAGS_SINCE,
     MAGIC,
+    PADDING,
     POINTER_ATTRIBUTE_SINCE,
     POINTER_ATTRIBUTES,
     SECTION_ALIGNMENT,
@@ -27,6 +28,7 @@ from ..dialect.bytecode import (
 )
 from ..dialect.enums import KEYWORDS
 from ..model import (
+    Attribute,
     TOKEN,
     ArrayAttr,
     DenseElementsAttr,
@@ -42,7 +44,7 @@ from ..model import (
     Type,
 )
 from ..model.floats import FLOAT_FORMATS
-from .binary import Cursor
+from .binary import Cursor, Table
 
 # Stands for a size or stride that is not static.
 _DYNAMIC = -(2**63)
@@ -98,12 +100,15 @@ class Container:
         self._file = Cursor(data, 0, name, "header", self.version)
         self.sections = self._section_table()
         self._by_name = {s.name: s for s in self.sections}
-        self._strings: list[Cursor] | None = None
+        self._strings: Table | None = None
         self._string_values: dict[int, str] = {}
-        self._type_items: list[Cursor] | None = None
-        self._types: dict[int, Type] = {}
+        self._type_items: Table | None = None
+        # Types decoded so far, by index.
+        self.types: dict[int, Type] = {}
+        # Predicates decoded so far, by their bytes.
+        self.short_predicates: dict[bytes, Attribute] = {}
         self._open_types: set[int] = set()
-        self._constants: list[Cursor] | None = None
+        self._constants: Table | None = None
         self._dense: dict[tuple[int, Type], DenseElementsAttr] = {}
 
     # -- sections -----------------------------------------------------------------------------------
@@ -154,6 +159,13 @@ class Container:
             return None
         return self._file.part(section.offset, section.offset + section.size, name)
 
+    def _table(self, name: str, what: str, index_size: int) -> Table:
+        """The table that a section holds; an empty one where the file has no such section."""
+        section = self.open(name)
+        if section is None:
+            return Table(self._file.part(0, 0, name), what, ())
+        return section.table(what, index_size)
+
     def at_least(self, version: str) -> bool:
         """Whether the file is of this version or newer."""
         return self.key >= version_key(version)
@@ -165,8 +177,7 @@ class Container:
         found = self._string_values.get(index)
         if found is None:
             if self._strings is None:
-                section = self.open("String")
-                self._strings = section.table("strings", 4) if section else []
+                self._strings = self._table("String", "strings", 4)
             if index >= len(self._strings):
                 raise cursor.error(f"string {index}, but there are {len(self._strings)} strings")
             data = self._strings[index].data
@@ -177,20 +188,18 @@ class Container:
 
     def type(self, index: int, cursor: Cursor) -> Type:
         """A type by its number."""
-        found = self._types.get(index)
+        found = self.types.get(index)
         if found is not None:
             return found
         if self._type_items is None:
-            section = self.open("Type")
-            self._type_items = section.table("types", 4) if section else []
+            self._type_items = self._table("Type", "types", 4)
         if index >= len(self._type_items):
             raise cursor.error(f"type {index}, but there are {len(self._type_items)} types")
         if index in self._open_types or len(self._open_types) > _MAX_TYPE_NESTING:
             raise cursor.error(f"type {index} refers to itself")
         self._open_types.add(index)
         item = self._type_items[index]
-        item.pos = 0
-        found = self._types[index] = self._decode_type(item)
+        found = self.types[index] = self._decode_type(item)
         self._open_types.discard(index)
         if item.left:
             raise item.error(f"type {index} is followed by {item.left} bytes that belong to nothing")
@@ -289,14 +298,12 @@ class Container:
         if found is not None:
             return found
         if self._constants is None:
-            section = self.open("Constant")
-            self._constants = section.table("constants", 8) if section else []
+            self._constants = self._table("Constant", "constants", 8)
         if index >= len(self._constants):
             raise cursor.error(f"constant {index}, but there are {len(self._constants)} constants")
         if not isinstance(type, TileType) or not isinstance(type.element, ElementType):
             raise cursor.error(f"a constant is said to be of type {type}")
         item = self._constants[index]
-        item.pos = 0
         data = item.take(item.count("bytes"))
         found = self._dense[key] = DenseElementsAttr(type, _elements(data, type, item))
         return found
@@ -338,7 +345,8 @@ class Container:
         if cursor is None:
             raise self._file.error("the section Func is missing", len(MAGIC) + 4)
         found = [self._function(cursor) for _ in range(cursor.count("functions", 5))]
-        if cursor.left:
+        # Some writers count padding at the end as part of the section.
+        if cursor.data[cursor.pos :].strip(PADDING):
             raise cursor.error(f"the functions are followed by {cursor.left} bytes of nothing")
         return found
 

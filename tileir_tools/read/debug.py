@@ -5,6 +5,7 @@ Place in the flow: part of bytes -> Module for bytecode; imports `binary`, `mode
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Iterator
 
@@ -21,7 +22,7 @@ from ..model import (
     FileLineColLoc,
     Location,
 )
-from .binary import Cursor
+from .binary import Cursor, Table
 from .container import Container
 
 _KINDS = {tag: kind for kind, tag in DEBUG_TAGS.items()}
@@ -40,7 +41,6 @@ class DebugInfo:
         self._cursor = cursor = file.open("Debug")
         self._starts: list[int] = []
         self._indices: tuple[int, ...] = ()
-        self._items: list[Cursor] = []
         if cursor is None:
             return
         functions = cursor.count("functions", 4)
@@ -49,23 +49,29 @@ class DebugInfo:
         number = cursor.count("locations", 8)
         cursor.align(8)
         self._indices = struct.unpack(f"<{number}Q", cursor.take(8 * number))
-        self._items = cursor.table("debug records", 4)
+        self._items: Table = cursor.table("debug records", 4)
+        highest = max(self._indices, default=0)
+        if highest > len(self._items):
+            raise cursor.error(f"debug record {highest}, but there are {len(self._items)}")
 
-    def locations(self, function: int) -> Iterator[Location]:
-        """The locations of a function (by its number, 0 for none) and its operations, in order."""
+    def of_function(self, function: int) -> Iterator[Location | tuple[DebugInfo, int]]:
+        """What to give a function (by its number, 0 for none) and its operations as location, in order."""
         cursor = self._cursor
         if function == 0 or cursor is None:
-            while True:
-                yield UNKNOWN
+            return itertools.repeat(UNKNOWN)
         if function > len(self._starts):
             raise cursor.error(f"debug list {function}, but there are {len(self._starts)}")
-        for index in self._indices[self._starts[function - 1] :]:
-            # A location that was decoded before is there without any further check.
-            found = self._records.get(index)
-            if not isinstance(found, Location):
-                found = self._record(index, Location, cursor) if index else UNKNOWN
-            yield found  # type: ignore[misc]
-        raise cursor.error("there are more operations than locations")
+        return zip(itertools.repeat(self), self._indices[self._starts[function - 1] :])
+
+    def location(self, index: int) -> Location:
+        """The location with a number (0: unknown). Raises BytecodeError."""
+        if index == 0:
+            return UNKNOWN
+        found = self._records.get(index)
+        if not isinstance(found, Location):
+            assert self._cursor is not None
+            found = self._record(index, Location, self._cursor)
+        return found  # type: ignore[return-value]
 
     def _record(self, index: int, kind: type, cursor: Cursor) -> _Record:
         """A record by its number (from 1); it must be of a kind."""
@@ -76,9 +82,7 @@ class DebugInfo:
             if index in self._open or len(self._open) > _MAX_NESTING:
                 raise cursor.error(f"debug record {index} refers to itself")
             self._open.add(index)
-            item = self._items[index - 1]
-            item.pos = 0
-            found = self._records[index] = self._decode(item)
+            found = self._records[index] = self._decode(self._items[index - 1])
             self._open.discard(index)
         if not isinstance(found, kind):
             name = type(found).__name__
@@ -91,8 +95,7 @@ class DebugInfo:
     def _location(self, c: Cursor) -> Location:
         index = c.varint()
         found = self._record(index, Location, c) if index else UNKNOWN
-        assert isinstance(found, Location)
-        return found
+        return found  # type: ignore[return-value]
 
     def _decode(self, c: Cursor) -> _Record:
         at = c.pos

@@ -5,6 +5,8 @@ Place in the flow: part of bytes -> Module for bytecode; imports `binary`, `mode
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..dialect.bytecode import ATTRIBUTE_TAGS
@@ -30,38 +32,26 @@ from .binary import Cursor
 if TYPE_CHECKING:
     from .container import Container
 
-_KINDS = {tag: kind for kind, tag in ATTRIBUTE_TAGS.items()}
 _MAX_NESTING = 16
 
 
 def read_tagged(c: Cursor, file: Container, depth: int = 0) -> Attribute:
     """One attribute with its tag. Raises BytecodeError."""
     at = c.pos
+    read = _READERS.get(c.byte())
+    if read is None:
+        raise c.error("unknown attribute tag", at)
     if depth > _MAX_NESTING:
         raise c.error(f"attributes are nested deeper than {_MAX_NESTING} levels")
-    kind = _KINDS.get(c.byte())
-    if kind is None:
-        raise c.error("unknown attribute tag", at)
-    if kind == "integer":
-        return _integer(c, file)
-    if kind == "float":
-        return _float(c, file)
-    if kind == "bool":
-        return BoolAttr(c.byte() != 0)
-    if kind == "type":
-        return TypeAttr(file.type(c.varint(), c))
-    if kind == "string":
-        return StringAttr(file.string(c.varint(), c))
-    if kind == "array":
-        return read_array(c, file, depth)
-    if kind == "dense":
-        type = file.type(c.varint(), c)
-        return file.dense(c.varint(), type, c)
-    if kind == "dict":
-        return read_dictionary(c, file, depth)
-    if kind == "hints":
-        return read_hints(c, file, depth)
-    return _predicate(c, kind)
+    return read(c, file, depth)
+
+
+def refuse_extremes(values: Sequence[int], width: int, c: Cursor) -> None:
+    """Arrays never hold the lowest and the highest number of `width` bytes: the format forbids them."""
+    highest = (1 << (8 * width - 1)) - 1
+    for value in values:
+        if value >= highest or value < -highest:
+            raise c.error(f"an array holds {value}, which no array may")
 
 
 def read_array(c: Cursor, file: Container, depth: int = 0) -> ArrayAttr:
@@ -98,7 +88,7 @@ def _plain_integer(value: Attribute) -> Attribute:
     return IntegerAttr(value.value, I64) if isinstance(value, IntegerAttr) else value
 
 
-def _integer(c: Cursor, file: Container) -> Attribute:
+def _integer(c: Cursor, file: Container, depth: int) -> Attribute:
     at = c.pos
     type = file.type(c.varint(), c)
     if not isinstance(type, ElementType) or not type.is_integer:
@@ -112,7 +102,7 @@ def _integer(c: Cursor, file: Container) -> Attribute:
     return IntegerAttr(signed, type)
 
 
-def _float(c: Cursor, file: Container) -> Attribute:
+def _float(c: Cursor, file: Container, depth: int) -> Attribute:
     at = c.pos
     type = file.type(c.varint(), c)
     if not isinstance(type, ElementType) or not type.is_float:
@@ -124,17 +114,61 @@ def _float(c: Cursor, file: Container) -> Attribute:
     return FloatAttr(bits, type)
 
 
-def _predicate(c: Cursor, kind: str) -> Attribute:
-    if kind == "same_elements":
-        number = c.count("numbers", 8)
-        values = [int.from_bytes(c.take(8), "little", signed=True) for _ in range(number)]
-        return SameElementsAttr(tuple(values))
-    divisor = c.varint() if kind == "div_by" else 0
+def _bool(c: Cursor, file: Container, depth: int) -> Attribute:
+    return BoolAttr(c.byte() != 0)
+
+
+def _type(c: Cursor, file: Container, depth: int) -> Attribute:
+    return TypeAttr(file.type(c.varint(), c))
+
+
+def _string(c: Cursor, file: Container, depth: int) -> Attribute:
+    return StringAttr(file.string(c.varint(), c))
+
+
+def _dense(c: Cursor, file: Container, depth: int) -> Attribute:
+    type = file.type(c.varint(), c)
+    return file.dense(c.varint(), type, c)
+
+
+def _same_elements(c: Cursor, file: Container, depth: int) -> Attribute:
+    number = c.count("numbers", 8)
+    values = struct.unpack(f"<{number}q", c.take(8 * number))
+    refuse_extremes(values, 8, c)
+    return SameElementsAttr(values)
+
+
+def _bounded(c: Cursor, file: Container, depth: int) -> Attribute:
     flags = c.byte()
-    first = c.signed() if flags & 1 else None
-    second = c.signed() if flags & 2 else None
-    if kind == "bounded":
-        return BoundedAttr(first, second)
-    if (first is None) != (second is None):
+    lower = c.signed() if flags & 1 else None
+    upper = c.signed() if flags & 2 else None
+    return BoundedAttr(lower, upper)
+
+
+def _div_by(c: Cursor, file: Container, depth: int) -> Attribute:
+    divisor = c.varint()
+    flags = c.byte()
+    if flags == 0:
+        return DivByAttr(divisor)
+    if flags & 3 != 3:
         raise c.error("div_by has one of 'every' and 'along' without the other")
-    return DivByAttr(divisor, first, second)
+    return DivByAttr(divisor, c.signed(), c.signed())
+
+
+_READERS: dict[int, Callable[[Cursor, Container, int], Attribute]] = {
+    ATTRIBUTE_TAGS[kind]: read
+    for kind, read in {
+        "integer": _integer,
+        "float": _float,
+        "bool": _bool,
+        "type": _type,
+        "string": _string,
+        "array": read_array,
+        "dense": _dense,
+        "dict": read_dictionary,
+        "hints": read_hints,
+        "same_elements": _same_elements,
+        "bounded": _bounded,
+        "div_by": _div_by,
+    }.items()
+}

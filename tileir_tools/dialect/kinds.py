@@ -1,0 +1,79 @@
+"""Whether the values of an operation are of the kinds its row names.
+
+Place in the flow: what every reader makes sure of, so that no later stage meets, say, a token where a tile
+belongs; imports `spec` and `model`. Only the kind is asked for here: that `addi` takes integers is for
+`verify` to say, since a kernel that breaks it can still be read, printed and compared.
+"""
+
+from __future__ import annotations
+
+from ..model import (
+    Operation,
+    TensorViewType,
+    TileType,
+    TokenType,
+    Type,
+    Value,
+    ViewType,
+)
+from .spec import OpSpec
+
+# Constraint -> the class that types must have; every other constraint is about tiles.
+_CLASSES: dict[str, type[Type]] = {
+    "any": Type,
+    "tensor_view": TensorViewType,
+    "token": TokenType,
+    "view": ViewType,
+}
+
+_NAMES: dict[type[Type], str] = {
+    TensorViewType: "a tensor_view",
+    TileType: "a tile",
+    TokenType: "a token",
+    ViewType: "a view",
+}
+
+
+def kind(constraint: str) -> type[Type]:
+    """The class of the types that a constraint of a row allows."""
+    return _CLASSES.get(constraint, TileType)
+
+
+def operand_kinds(spec: OpSpec) -> tuple[type[Type], ...]:
+    """For each operand group, the class of its types."""
+    return tuple(kind(row.constraint) for row in spec.operands)
+
+
+def result_kinds(spec: OpSpec) -> tuple[type[Type], ...]:
+    """For each result, the class of its type."""
+    return tuple(kind(row.constraint) for row in spec.results)
+
+
+def misfit(op: Operation) -> str | None:
+    """What is wrong with the kinds of an operation's operands and results; None where nothing is.
+
+    The numbers of operands and results must be right already.
+    """
+    spec = op.spec
+    if spec is None:
+        return None
+    sizes = op.segments if op.segments is not None else (1,) * len(spec.operands)
+    first = 0
+    for row, size in zip(spec.operands, sizes):
+        wrong = _wrong(op.operands[first : first + size], kind(row.constraint))
+        if wrong is not None:
+            return f"operand '{row.name}' of {spec.mnemonic} must be {wrong}"
+        first += size
+    for k, row in enumerate(spec.results):
+        values = op.results if row.arity else op.results[k : k + 1]
+        wrong = _wrong(values, kind(row.constraint))
+        if wrong is not None:
+            return f"result '{row.name}' of {spec.mnemonic} must be {wrong}"
+    return None
+
+
+def _wrong(values: list[Value], wanted: type[Type]) -> str | None:
+    for value in values:
+        if not isinstance(value.type, wanted):
+            return f"{_NAMES[wanted]}, found {value.type}"
+    return None
