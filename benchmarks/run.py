@@ -8,11 +8,12 @@ committed fixtures, or the files given with `--corpus DIR`.
 from __future__ import annotations
 
 import argparse
+import shutil
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -88,6 +89,41 @@ def bench_read(files: list[Path], runs: int) -> None:
     size = sum(len(t) for t in texts)
     seconds = median_time(lambda: [parse_all(t) for t in texts], runs)
     row("text -> Module", f"{size / seconds / 1e6:.2f} MB/s over {size / 1e6:.1f} MB", ">= 2 MB/s")
+
+
+def bench_bytecode(files: list[Path], runs: int) -> None:
+    """Bytecode to Module beside text to Module of the same kernels, and beside tileirdisasm."""
+    from tileir_tools import parse_all
+
+    pairs = [(p, p.with_suffix(".tileirbc")) for p in files if p.with_suffix(".tileirbc").exists()]
+    texts = [text.read_text() for text, _ in pairs]
+    binaries = [binary.read_bytes() for _, binary in pairs]
+
+    def read_all(inputs: Sequence[str | bytes]) -> None:
+        # No module outlives the next one: otherwise this measures the garbage collector.
+        for data in inputs:
+            parse_all(data)
+
+    a, b, ratio = paired_times(lambda: read_all(binaries), lambda: read_all(texts), runs)
+    each = a / len(pairs)
+    row("bytecode -> Module beside text -> Module", f"{ratio:.2f}x ({a:.2f} s, {b:.2f} s)", "<= 0.6x")
+    name = "bytecode -> Module beside a tileirdisasm process, per kernel"
+    disassembler = find_tool("tileirdisasm")
+    if disassembler is None:
+        row(name, "skipped: tileirdisasm is not installed", "< 1x")
+        return
+    some = [str(binary) for _, binary in pairs[:: max(1, len(pairs) // 20)]]
+    theirs = median_time(lambda: [process([disassembler, path])() for path in some], 3) / len(some)
+    row(name, f"{each * 1000:.1f} ms beside {theirs * 1000:.1f} ms: {each / theirs:.2f}x", "< 1x")
+
+
+def find_tool(name: str) -> str | None:
+    """A tool of NVIDIA's: on the path, or where pip puts it."""
+    found = shutil.which(name)
+    if found is None:
+        places = Path(sys.prefix).glob(f"lib/python*/site-packages/nvidia/cu*/bin/{name}")
+        found = next((str(p) for p in places), None)
+    return found
 
 
 def bench_write(files: list[Path], runs: int) -> None:
@@ -193,6 +229,7 @@ def main() -> None:
     print("| what | measured | goal |\n| --- | --- | --- |")
     bench_diff(files, options.diff_ir_sh, options.runs)
     bench_read(files, max(3, options.runs // 2))
+    bench_bytecode(files, options.runs)
     bench_write(files, 3)
     bench_mlir(files, 3)
     bench_scaling(options.runs)

@@ -135,3 +135,20 @@ def test_unknown_operations_print_their_text_with_the_present_names() -> None:
     )
     assert "  %2 = addi %1, %1 : tile<i32>\n" in module.to_text()
     assert len(module.warnings) == 1
+
+
+def test_the_generic_form_keeps_the_text_of_unknown_operations() -> None:
+    text = (
+        "entry @k(%arg0: tile<4xf32>) {\n"
+        "  %0 = futureop %arg0, mode = fast {\n"
+        "    %2 = addf %arg0, %arg0  : tile<4xf32>\n"
+        "    yield %2 : tile<4xf32>\n"
+        "  } : tile<4xf32> -> tile<4xf32>\n"
+        "  %1 = addf %0, %arg0  : tile<4xf32>\n"
+        "  return\n}\n"
+    )
+    module = parse(text)
+    generic = module.to_text(generic=True)
+    assert "%0 = cuda_tile.futureop %arg0, mode = fast {" in generic
+    assert "} : tile<4xf32> -> tile<4xf32>" in generic
+    assert parse(generic).to_text(wrap=False).split() == text.split()

@@ -59,6 +59,11 @@ def generic_operation(
     left = definitions.get(op)
     name = op.name if op.spec is None and "." in op.name else f"cuda_tile.{op.name}"
     text = f"{pad}{left} = " if left else pad
+    if op.opaque_text is not None:
+        # What is not understood cannot be put in another form: MLIR takes both forms side by side.
+        lines = [f"{text}{name}"]
+        _opaque(op, depth, uses, definitions, locations, lines)
+        return lines
     text += f"{string_text(name)}({', '.join(uses[v] for v in op.operands)})"
     properties, extra = _properties(op)
     if properties:
@@ -80,6 +85,28 @@ def generic_operation(
     if locations is not None:
         lines[-1] += f" {locations.use(op.location)}"
     return lines
+
+
+def _opaque(
+    op: Operation,
+    depth: int,
+    uses: dict[Value, str],
+    definitions: dict[Operation, str],
+    locations: LocationAliases | None,
+    lines: list[str],
+) -> None:
+    """Add the own text of an unknown operation, with the present names, behind its name."""
+    assert op.opaque_text is not None
+    for k, piece in enumerate(op.opaque_text.removeprefix(op.name).split("\0")):
+        if k % 2 == 0:
+            lines[-1] += piece
+        elif piece[0] == "o":
+            lines[-1] += uses[op.operands[int(piece[1:])]]
+        else:
+            lines[-1] += "{"
+            lines += _region(op.regions[int(piece[1:])], depth, uses, definitions, locations)
+    if locations is not None:
+        lines[-1] += f" {locations.use(op.location)}"
 
 
 def _results(types: list[Type]) -> str:
