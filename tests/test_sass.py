@@ -41,7 +41,9 @@ CORPUS = [p for p in CORPUS if p.exists()]
 
 def sass(bytecode: Path, arch: str) -> str | None:
     """The instructions tileiras makes of a file; None where it refuses the file for this arch."""
-    assert TILEIRAS and CUOBJDUMP and NVDISASM
+    assert TILEIRAS
+    assert CUOBJDUMP
+    assert NVDISASM
     cubin = bytecode.with_suffix(f".{arch}.cubin")
     done = subprocess.run(
         [TILEIRAS, "--gpu-name", arch, "-o", cubin, bytecode], capture_output=True, check=False

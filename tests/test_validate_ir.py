@@ -74,10 +74,16 @@ def test_foreign_kinds_are_named(tmp_path: Path, text: bytes, named: str) -> Non
 
 
 def test_every_error_is_a_line_with_its_place(tmp_path: Path) -> None:
-    text = "entry @k(%a: tile<i32>) {\n  %b = addi %a, %x : tile<i32>\n  %c = negi %y : tile<i32>\n  return\n}\n"
+    text = (
+        "entry @k(%a: tile<i32>) {\n  %b = addi %a, %x : tile<i32>\n"
+        "  %c = negi %y : tile<i32>\n  return\n}\n"
+    )
     outcome = validate_ir(write(tmp_path, text), "k")
     failures = [line.text for line in outcome.lines if line.level == "FAIL"]
-    assert [f.split(": ", 1)[0].rsplit("/", 1)[-1] for f in failures] == ["k.mlir:2:17", "k.mlir:3:13"]
+    assert [f.split(": ", 1)[0].rsplit("/", 1)[-1] for f in failures] == [
+        "k.mlir:2:17",
+        "k.mlir:3:13",
+    ]
     assert outcome.text().endswith("FAIL: 2 error(s) in IR validation")
 
 

@@ -41,7 +41,8 @@ one `Diagnostic` (message, file, line, column, source line) for each independent
 same for bytecode, with the byte offset; `ConversionError`: an older bytecode version cannot say something;
 `UsageError`: the request makes no sense.
 
-From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `print`, `as`, `info`, `validate`, `rules`.
+From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `print`, `as`,
+`info`, `validate`, `rules`.
 """
 
 from .analyze import analyze, demangle

@@ -137,7 +137,7 @@ def following_chain(value: Value, limit: int = 12) -> tuple[str, ...]:
     """What happens to a value, in order, as long as one operation after the other reads it."""
     chain: list[str] = []
     while len(chain) < limit:
-        readers = [op for op in dict.fromkeys(value.users)]
+        readers = list(dict.fromkeys(value.users))
         if len(readers) != 1:
             if readers:
                 chain.append(f"{len(readers)} uses")

@@ -16,7 +16,6 @@ from ..model import (
     Value,
     ViewType,
 )
-from .spec import OpSpec
 
 # Constraint -> the class that types must have; every other constraint is about tiles.
 _CLASSES: dict[str, type[Type]] = {
@@ -34,19 +33,8 @@ _NAMES: dict[type[Type], str] = {
 }
 
 
-def kind(constraint: str) -> type[Type]:
-    """The class of the types that a constraint of a row allows."""
-    return _CLASSES.get(constraint, TileType)
-
-
-def operand_kinds(spec: OpSpec) -> tuple[type[Type], ...]:
-    """For each operand group, the class of its types."""
-    return tuple(kind(row.constraint) for row in spec.operands)
-
-
-def result_kinds(spec: OpSpec) -> tuple[type[Type], ...]:
-    """For each result, the class of its type."""
-    return tuple(kind(row.constraint) for row in spec.results)
+# What was asked before and fits: row, sizes of groups, types. Kernels repeat few combinations often.
+_fitting: set[tuple[object, ...]] = set()
 
 
 def misfit(op: Operation) -> str | None:
@@ -57,22 +45,27 @@ def misfit(op: Operation) -> str | None:
     spec = op.spec
     if spec is None:
         return None
+    key = (spec, op.segments, *[v.type for v in op.operands], *[v.type for v in op.results])
+    if key in _fitting:
+        return None
     sizes = op.segments if op.segments is not None else (1,) * len(spec.operands)
     first = 0
     for row, size in zip(spec.operands, sizes):
-        wrong = _wrong(op.operands[first : first + size], kind(row.constraint))
+        wrong = _wrong(op.operands[first : first + size], row.constraint)
         if wrong is not None:
             return f"operand '{row.name}' of {spec.mnemonic} must be {wrong}"
         first += size
-    for k, row in enumerate(spec.results):
-        values = op.results if row.arity else op.results[k : k + 1]
-        wrong = _wrong(values, kind(row.constraint))
+    for k, result in enumerate(spec.results):
+        values = op.results if result.arity else op.results[k : k + 1]
+        wrong = _wrong(values, result.constraint)
         if wrong is not None:
-            return f"result '{row.name}' of {spec.mnemonic} must be {wrong}"
+            return f"result '{result.name}' of {spec.mnemonic} must be {wrong}"
+    _fitting.add(key)
     return None
 
 
-def _wrong(values: list[Value], wanted: type[Type]) -> str | None:
+def _wrong(values: list[Value], constraint: str) -> str | None:
+    wanted = _CLASSES.get(constraint, TileType)
     for value in values:
         if not isinstance(value.type, wanted):
             return f"{_NAMES[wanted]}, found {value.type}"

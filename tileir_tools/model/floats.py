@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-
 # The smallest f64 takes 1076 characters in full; Python refuses to convert 4300 digits.
 _LONGEST_DECIMAL = 4000
 

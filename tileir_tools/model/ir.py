@@ -1,8 +1,8 @@
 """Operations, values, blocks, regions, entries, globals and modules.
 
 Place in the flow: the Module in the middle of bytes -> Module -> facts -> findings -> report. Imports
-`types`, `attributes`, `locations`, `source`, `errors` and the op table of `dialect` (an operation knows its row).
-Values know where they are defined and who uses them; operations are cheap objects with slots.
+`types`, `attributes`, `locations`, `source`, `errors` and the op table of `dialect` (an operation knows its
+row). Values know where they are defined and who uses them; operations are cheap objects with slots.
 """
 
 from __future__ import annotations

@@ -14,14 +14,13 @@ from ..dialect import KEYWORDS, OPS, OpSpec
 from ..dialect.bytecode import OPCODES
 from ..dialect.encoding import Plan, plans_for
 from ..dialect.enums import enum_attribute_by_number
-from ..dialect.kinds import misfit, operand_kinds, result_kinds
+from ..dialect.kinds import misfit
 from ..errors import BytecodeError
 from ..model import (
     I32,
     I64,
     TOKEN,
     UNIT,
-    ArrayAttr,
     Attribute,
     Block,
     BoolAttr,
@@ -216,15 +215,7 @@ class _Layout:
     are so, and take a shorter way.
     """
 
-    __slots__ = (
-        "attributes",
-        "operand_kinds",
-        "operands",
-        "plan",
-        "result_kind",
-        "simple",
-        "spec",
-    )
+    __slots__ = ("attributes", "operands", "plan", "simple", "spec")
 
     def __init__(self, plan: Plan):
         self.plan = plan
@@ -234,8 +225,6 @@ class _Layout:
             for name, row, bit in plan.attributes
         )
         self.operands = range(len(plan.spec.operands))
-        self.operand_kinds = operand_kinds(plan.spec)
-        self.result_kind = next(iter(result_kinds(plan.spec)), Type)
         self.simple = (
             plan.results == 1
             and plan.operands == "fixed"
@@ -297,14 +286,9 @@ class _Body:
                     spec.mnemonic, spec, operands, (result,), attributes, (), None, location
                 )
                 values.append(op.results[0])
-                fits = isinstance(result, layout.result_kind)
-                for value, wanted in zip(operands, layout.operand_kinds):
-                    fits = fits and isinstance(value.type, wanted)
             else:
                 op = self._operation(layout, location)
-                fits = False
-            # Where it is not known already that the kinds fit, they are asked for one by one.
-            wrong = None if fits else misfit(op)
+            wrong = misfit(op)
             if wrong is not None:
                 raise cursor.error(wrong, at)
             op.parent = block

@@ -28,9 +28,9 @@ from ..dialect.bytecode import (
 )
 from ..dialect.enums import KEYWORDS
 from ..model import (
-    Attribute,
     TOKEN,
     ArrayAttr,
+    Attribute,
     DenseElementsAttr,
     ElementType,
     FunctionType,

@@ -82,8 +82,10 @@ class DebugInfo:
             if index in self._open or len(self._open) > _MAX_NESTING:
                 raise cursor.error(f"debug record {index} refers to itself")
             self._open.add(index)
-            found = self._records[index] = self._decode(self._items[index - 1])
-            self._open.discard(index)
+            try:
+                found = self._records[index] = self._decode(self._items[index - 1])
+            finally:
+                self._open.discard(index)
         if not isinstance(found, kind):
             name = type(found).__name__
             raise cursor.error(f"debug record {index} is a {name}, expected a {kind.__name__}")
@@ -93,9 +95,7 @@ class DebugInfo:
         return self._record(c.varint(), kind, c)
 
     def _location(self, c: Cursor) -> Location:
-        index = c.varint()
-        found = self._record(index, Location, c) if index else UNKNOWN
-        return found  # type: ignore[return-value]
+        return self.location(c.varint())
 
     def _decode(self, c: Cursor) -> _Record:
         at = c.pos

@@ -13,6 +13,12 @@ from ..errors import ForeignFormatError, InputError
 TILEIR_MAGIC = b"\x7fTileIR\x00"
 _GZIP_MAGIC = b"\x1f\x8b"
 
+# Compressed data that comes to more than this is not unpacked.
+_MOST_UNPACKED = 1 << 31
+
+# Foreign texts show what they are near their beginning.
+_LOOKED_AT = 200_000
+
 # Magic number -> what carries it, and what to do instead.
 _MAGICS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x7fELF", "cubin", "an ELF file (a cubin or another compiled binary)"),
@@ -25,26 +31,41 @@ _MAGICS: tuple[tuple[bytes, str, str], ...] = (
     (b"BZh", "bzip2", "bzip2-compressed data; decompress it first"),
 )
 
-# Pattern in a text -> kind and name. Looked for only where no Tile IR begins.
-_TEXTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
-    (re.compile(r"\btt\.func\b|\btt\.(?:load|store|get_program_id)\b"), "triton", "Triton TTIR"),
-    (re.compile(r"\bttg\.|\btriton_gpu\."), "triton", "Triton TTGIR"),
-    (
-        re.compile(r"^\s*(?:; ModuleID|source_filename *=|target (?:triple|datalayout) *=|define .*@)", re.M),
-        "llvm-ir",
-        "LLVM IR",
-    ),
-    (re.compile(r"^\s*\.version +\d|^\s*\.target +sm_", re.M), "ptx", "PTX"),
-    (re.compile(r"\bTile\[|\btyped_const\b|\bassume_bounded\(x="), "cutile-python-ir",
-     "cuTile's Python-level IR; dump Tile IR with CUDA_TILE_DUMP_TILEIR or CUDA_TILE_DUMP_BYTECODE"),
-    (re.compile(r"^\s*(?:\.section|\s*/\*[0-9a-f]{4}\*/)", re.M), "sass", "SASS"),
-    (re.compile(r"^\s*(?:import|from|def|class|@ct\.kernel)\b", re.M), "python", "Python source"),
-    (re.compile(r"\b(?:llvm|func|gpu|nvvm|arith|scf|memref|linalg|stablehlo)\.\w+"), "mlir",
-     "MLIR without cuda_tile operations"),
-    (re.compile(r"\A\s*[{\[]"), "json", "JSON"),
+_CUTILE_PYTHON = (
+    "cuTile's Python-level IR; dump Tile IR with CUDA_TILE_DUMP_TILEIR or CUDA_TILE_DUMP_BYTECODE"
 )
 
-_TILE_IR = re.compile(r"\bcuda_tile\b|^\s*(?:entry|global)\b[^\n]*[@<]", re.MULTILINE)
+# Pattern in a text -> kind and name. Looked for only where no line begins as Tile IR does.
+_TEXTS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
+    (re.compile(pattern, re.MULTILINE), kind, what)
+    for pattern, kind, what in (
+        (r"\bttg\.|\btriton_gpu\.", "triton", "Triton TTGIR"),
+        (r"\btt\.(?:func|load|store|get_program_id)\b", "triton", "Triton TTIR"),
+        (
+            r"^[ \t]*(?:; ModuleID|source_filename *=|target (?:triple|datalayout) *=|define .*@)",
+            "llvm-ir",
+            "LLVM IR",
+        ),
+        (r"^[ \t]*\.(?:version +\d|target +sm_)", "ptx", "PTX"),
+        (r"\bTile\[|\btyped_const\b|\bassume_bounded\(x=", "cutile-python-ir", _CUTILE_PYTHON),
+        (r"^[ \t]*(?:\.section|/\*[0-9a-f]{4}\*/)", "sass", "SASS"),
+        (r"^[ \t]*(?:import|from|def|class|@ct\.kernel)\b", "python", "Python source"),
+        (
+            r"\b(?:llvm|func|gpu|nvvm|arith|scf|memref|linalg|stablehlo)\.\w+",
+            "mlir",
+            "MLIR without cuda_tile operations",
+        ),
+        (r"\A\s*[{\[]", "json", "JSON"),
+    )
+)
+
+# A line that begins as Tile IR does.
+_BEGINS = re.compile(
+    r'^[ \t]*(?:(?:cuda_tile\.)?(?:entry|global|testing\$func)\b[^\n]*[@<"]|cuda_tile\.module\b'
+    r'|"cuda_tile\.[\w$]+"[ \t]*\()',
+    re.MULTILINE,
+)
+_MENTIONS = re.compile(r"\bcuda_tile\.")
 
 
 def is_bytecode(data: bytes) -> bool:
@@ -56,12 +77,17 @@ def unpack(data: bytes, name: str) -> bytes:
     if not data.startswith(_GZIP_MAGIC):
         return data
     import gzip
+    import io
     import zlib
 
     try:
-        return gzip.decompress(data)
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            unpacked = file.read(_MOST_UNPACKED + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name}: error: broken gzip data: {error}") from None
+    if len(unpacked) > _MOST_UNPACKED:
+        raise InputError(f"{name}: error: gzip data of more than {_MOST_UNPACKED} bytes unpacked")
+    return unpacked
 
 
 def decode_text(data: bytes, name: str) -> str:
@@ -71,35 +97,40 @@ def decode_text(data: bytes, name: str) -> str:
         ForeignFormatError: the bytes are a known kind of file that is no Tile IR text.
         InputError: the bytes are no UTF-8 text.
     """
-    if not data.strip():
-        raise ForeignFormatError(f"{name}: error: the file is empty", "empty")
     for magic, kind, what in _MAGICS:
         if data.startswith(magic):
             raise ForeignFormatError(f"{name}: error: this is {what}, not Tile IR", kind)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{name}: error: this is UTF-16 text; Tile IR text is UTF-8")
-    if b"\0" in data:
-        offset = data.index(b"\0")
-        raise ForeignFormatError(
-            f"{name}: error: this is binary data (a zero byte at offset {offset}), not Tile IR text",
-            "binary",
-        )
     try:
-        return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
+        if b"\0" in data:
+            raise _binary(data.index(b"\0"), name) from None
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{name}:{line}: error: no UTF-8 text: byte 0x{data[error.start]:02x} at offset {error.start}"
-        ) from None
+        wrong = f"byte 0x{data[error.start]:02x} at offset {error.start}"
+        raise InputError(f"{name}:{line}: error: this is no UTF-8 text: {wrong}") from None
 
 
 def check_text_kind(text: str, name: str) -> None:
     """Raises ForeignFormatError, naming the kind, where a text is something other than Tile IR."""
-    if _TILE_IR.search(text):
+    if not text or text.isspace():
+        raise ForeignFormatError(f"{name}: error: the input is empty", "empty")
+    if "\0" in text:
+        raise _binary(text.index("\0"), name)
+    if _BEGINS.search(text):
         return
     for pattern, kind, what in _TEXTS:
-        if pattern.search(text, 0, 200_000):
+        if pattern.search(text, 0, _LOOKED_AT):
             raise ForeignFormatError(f"{name}: error: this is {what}, not Tile IR", kind)
-    raise ForeignFormatError(
-        f"{name}: error: no Tile IR here: neither an entry nor a cuda_tile.module", "text"
+    if not _MENTIONS.search(text):
+        raise ForeignFormatError(
+            f"{name}: error: no Tile IR here: neither an entry nor a cuda_tile.module", "text"
+        )
+
+
+def _binary(offset: int, name: str) -> ForeignFormatError:
+    return ForeignFormatError(
+        f"{name}: error: this is binary data (a zero byte at offset {offset}), not Tile IR text",
+        "binary",
     )

@@ -17,10 +17,10 @@ from ..model import (
     Type,
     Value,
 )
-from .forms import read_dict
+from .attributes import read_dict
 from .literals import unescape
 from .regions import ensure_terminator, read_region
-from .state import Failure, State
+from .state import Failure, State, counted
 
 # What an op gets where its region leaves the terminator out.
 _IMPLICIT_TERMINATORS = {
@@ -55,18 +55,17 @@ def read_generic(state: State, index: int) -> tuple[Operation, int]:
         regions, index = _regions(state, index)
     if state.tokens[index] == "{":
         index = read_dict(state, index, spec or _NO_ROW, attributes)
-    index = state.expect(index, ":")
-    inputs, index = _parenthesised(state, index)
+    index = _operand_types(state, state.expect(index, ":"), operands)
     index = state.expect(index, "->")
     results, index = state.type_list(index)
-    _check_operands(at, operands, inputs)
     if spec is None:
         return _opaque(state, name, operands, results, attributes, regions, at), index
     segments = _segments(spec, operands, attributes, at)
-    for region in regions:
-        if spec.mnemonic in _IMPLICIT_TERMINATORS and region.blocks:
-            ensure_terminator(region, _IMPLICIT_TERMINATORS[spec.mnemonic], UNKNOWN)
+    _check_shape(spec, results, regions, at)
     _check_required(spec, attributes, at)
+    for region in regions:
+        if spec.mnemonic in _IMPLICIT_TERMINATORS:
+            ensure_terminator(region, _IMPLICIT_TERMINATORS[spec.mnemonic], UNKNOWN)
     kind = {"entry": Entry, "testing$func": Entry, "global": Global}.get(spec.mnemonic, Operation)
     op = kind(spec.mnemonic, spec, operands, results, attributes, regions, segments)
     return op, index
@@ -89,25 +88,38 @@ def _regions(state: State, index: int) -> tuple[list[Region], int]:
             regions.append(Region())
             index += 2
         else:
-            region, index = read_region(state, index, [], [])
+            region, index = read_region(state, index)
             regions.append(region)
         if state.tokens[index] != ",":
             return regions, state.expect(index, ")")
         index += 1
 
 
-def _parenthesised(state: State, index: int) -> tuple[list[Type], int]:
-    if state.tokens[index] != "(":
-        raise state.expected(index, "'('")
-    return state.type_list(index)
+def _operand_types(state: State, index: int, operands: list[Value]) -> int:
+    """`(type, type)`, one for each operand; the index behind it."""
+    first = state.expect(index, "(")
+    if state.tokens[first] == ")" or not operands:
+        types, index = state.type_list(index)
+        if len(types) != len(operands):
+            raise Failure(first, f"expected {len(operands)} operand types, found {len(types)}")
+        return index
+    _, index = state.types_of(first, operands)
+    return state.expect(index, ")")
 
 
-def _check_operands(at: int, operands: list[Value], inputs: list[Type]) -> None:
-    if len(operands) != len(inputs):
-        raise Failure(at, f"{len(operands)} operands, but {len(inputs)} operand types")
-    for value, type in zip(operands, inputs):
-        if value.type is not type:
-            raise Failure(at, f"{value.name} is {value.type}, the operation says {type}")
+def _check_shape(spec: OpSpec, results: list[Type], regions: list[Region], at: int) -> None:
+    """Raises Failure where the numbers of results and regions are not those of the op."""
+    name = spec.mnemonic
+    if not any(row.arity for row in spec.results) and len(results) != len(spec.results):
+        wanted = counted(len(spec.results), "result")
+        raise Failure(at, f"{name} has {wanted}, found {counted(len(results), 'type')}")
+    if len(regions) != len(spec.regions):
+        wanted = counted(len(spec.regions), "region")
+        raise Failure(at, f"{name} has {wanted}, found {len(regions)}")
+    for region, row in zip(regions, spec.regions, strict=True):
+        # An `if` without else.
+        if region.empty and row != "elseRegion":
+            raise Failure(at, f"the region '{row}' of {name} is empty")
 
 
 def _segments(
@@ -118,14 +130,15 @@ def _segments(
     single = sum(1 for row in spec.operands if not row.arity)
     if spec.single_operands:
         if len(operands) != single:
-            raise Failure(at, f"{spec.mnemonic} takes {single} operands, found {len(operands)}")
+            wanted = counted(single, "operand")
+            raise Failure(at, f"{spec.mnemonic} takes {wanted}, found {len(operands)}")
         return None
     if given is not None:
         sizes = given.values if isinstance(given, DenseArrayAttr) else ()
         if len(sizes) != len(spec.operands) or sum(sizes) != len(operands) or min(sizes) < 0:
             raise Failure(at, f"operandSegmentSizes does not fit the operands of {spec.mnemonic}")
-        for row, size in zip(spec.operands, sizes):
-            if size != 1 and row.arity == "" or size > 1 and row.arity == "?":
+        for row, size in zip(spec.operands, sizes, strict=True):
+            if (size != 1 and row.arity == "") or (size > 1 and row.arity == "?"):
                 raise Failure(at, f"{size} operands for '{row.name}' of {spec.mnemonic}")
         return sizes
     if "segments" in spec.traits:
@@ -153,5 +166,5 @@ def _opaque(
 ) -> Operation:
     """An op in the generic form that the table does not know: nothing of it is lost."""
     op = Operation(name, None, operands, results, attributes, regions)
-    state.warn(at, at, f"unknown operation '{name}': kept as it is, not understood")
+    state.warn(at, at, f"operation '{name}' is unknown: kept as it is, not understood")
     return op

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from array import array
 from itertools import islice
+from string import ascii_letters
 
 from ..errors import Diagnostic, ParseError
 from ..source import Source, Span
@@ -25,17 +26,20 @@ _FLAT = r'[^<>"%/\n]*'
 
 
 def _inside(levels: int) -> str:
-    return rf"{_FLAT}(?:<{_inside(levels - 1)}>{_FLAT})*" if levels else _FLAT
+    # No type has more than two or three brackets side by side. The count is bounded because `re` keeps
+    # a record of every repetition until the whole match is done: gigabytes for a hostile line.
+    return rf"{_FLAT}(?:<{_inside(levels - 1)}>{_FLAT}){{0,9}}" if levels else _FLAT
 
 
 # The commonest case first: no brackets inside the brackets.
-_ANGLES = rf"<{_FLAT}(?:>|<{_inside(3)}>{_FLAT}(?:<{_inside(3)}>{_FLAT})*>)"
+_ANGLES = rf"<{_FLAT}(?:>|<{_inside(3)}>{_FLAT}(?:<{_inside(3)}>{_FLAT}){{0,9}}>)"
 
 # A string that does not end on its line is one token up to the end of the line. The count of escapes is
-# bounded because `re` keeps a record of every repetition until the whole match is done.
+# bounded for the same reason.
 _STRING = r'"[^"\\\n]*(?:"|(?:\\.[^"\\\n]*){1,9999}"|[^\n]*)'
 
-# Comments are matched outside of the group, so that they come out as empty tokens.
+# Comments are matched outside of the group, so that they come out as empty tokens. `0xf8E4M3FN` begins
+# like a hexadecimal number, but is a size and an element type.
 _TOKEN = re.compile(
     r"\s*(?:("
     r"%[\w$.\-]+(?:\#\d+)?"
@@ -47,7 +51,7 @@ _TOKEN = re.compile(
     r"|\{(?:-\#)?"
     rf"|{_STRING}"
     rf"|@(?:[\w$.\-]+|{_STRING})?"
-    r"|-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*(?:[eE][+\-]?\d+)?)?)"
+    r"|-?(?:0x[0-9A-Fa-f]+(?!\w)|\d+(?:\.\d*(?:[eE][+\-]?\d+)?)?)"
     r"|\^[\w$.\-]+"
     r"|\#-\}"
     r"|[^\s/]|/(?!/))"
@@ -55,13 +59,19 @@ _TOKEN = re.compile(
     re.ASCII,
 )
 
+# What a word starts with.
+LETTERS = frozenset(ascii_letters + "_")
+
 # Marks the end of the tokens; no real token is empty.
 END = ""
 
 # A line this long is looked at before it is cut into tokens: with more tokens than this in its beginning
 # it is no IR but a file gone wrong, and cutting up all of it would take gigabytes.
-_LONG_LINE = 8_000_000
-_MAX_TOKENS = 4_000_000
+_LONG_LINE = 4_000_000
+_MAX_TOKENS = 1_500_000
+
+# Lines are not indented further than this.
+_WIDEST = 1000
 
 
 class Tokens:
@@ -106,6 +116,12 @@ class Tokens:
             return True
         before = self.offset(index - 1) + len(self.texts[index - 1])
         return self.source.text.find("\n", before, self.offset(index)) >= 0
+
+    def indentation(self, index: int) -> int:
+        """How far the line that a token is on is indented."""
+        start, end = self.source.line_bounds(self.offset(index))
+        line = self.source.text[start : min(end, start + _WIDEST)]
+        return len(line) - len(line.lstrip())
 
 
 def is_string(token: str) -> bool:

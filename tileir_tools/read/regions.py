@@ -5,19 +5,21 @@ Place in the flow: part of bytes -> Module for text; imports `state`, `forms` an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..dialect import ALIASES, OPS, OpSpec
-from ..model import Block, Location, Operation, Region, Type
+from ..dialect.kinds import misfit
+from ..model import Block, Location, OpaqueType, Operation, Region, Type
 from . import opaque
 from .forms import OpReader, compile_form
-from .lexer import END
-from .state import MAX_ERRORS, MAX_REGION_DEPTH, Failure, State
+from .lexer import END, LETTERS
+from .state import Failure, State, counted
+
+# Longer operations are not searched for more errors of a kind.
+_SHORT = 10_000
 
 # Mnemonic as written (with or without the dialect's prefix) -> its reader and its row.
 _readers: dict[str, tuple[OpReader, OpSpec]] = {}
-
-
-class TooManyErrors(Exception):
-    """Enough errors were found; reading stops."""
 
 
 def reader_of(token: str) -> tuple[OpReader, OpSpec] | None:
@@ -53,13 +55,18 @@ def read_operations(state: State, block: Block, index: int) -> int:
 def read_operation(state: State, block: Block, first: int) -> int:
     """One operation with its results and location. Raises Failure."""
     tokens = state.tokens
+    token = tokens[first]
     index = first
     names: list[str] = []
-    if tokens[index][0] == "%":
-        names, index = _result_names(state, index)
-    token = tokens[index]
+    if token[0] == "%":
+        if tokens[first + 1] == "=" and "#" not in token:
+            names, index = [token], first + 2
+        else:
+            names, index = _result_names(state, first)
+        token = tokens[index]
+    start = index
     found = _readers.get(token) or reader_of(token)
-    if found is None or tokens[index + 1] == "<structural-op>":
+    if found is None:
         op, index = _other_operation(state, index, len(names))
     else:
         read, spec = found
@@ -69,15 +76,31 @@ def read_operation(state: State, block: Block, first: int) -> int:
             if not opaque.is_lossy(state, index):
                 raise
             op, index = opaque.read_opaque(state, index, len(names))
-    last = index - 1
+    wrong = misfit(op)
+    if wrong is not None:
+        op, index = _misfitting(state, op, start, len(names), wrong)
+    op._span = (state.lex, first, index - 1)
     if tokens[index][:3] == "loc":
         index = state.location(op, index)
-    op._span = (state.lex, first, last)
-    if names or op.results:
+    if names:
         define_results(state, names, op, first)
     op.parent = block
     block.operations.append(op)
     return index
+
+
+def _misfitting(
+    state: State, op: Operation, start: int, results: int, wrong: str
+) -> tuple[Operation, int]:
+    """What becomes of an op whose values are not of the kinds it takes: `wrong` says which. Raises Failure.
+
+    With a type that is not known it is not understood, and kept as it is.
+    """
+    types = {value.type for value in (*op.operands, *op.results)}
+    if not any(isinstance(type, OpaqueType) for type in types):
+        raise Failure(start, wrong)
+    op.set_operands((), None)
+    return opaque.read_opaque(state, start, results)
 
 
 def _other_operation(state: State, index: int, results: int) -> tuple[Operation, int]:
@@ -86,8 +109,11 @@ def _other_operation(state: State, index: int, results: int) -> tuple[Operation,
         from .generic import read_generic
 
         return read_generic(state, index)
-    if not (token[:1].isalpha() or token[:1] == "_"):
+    if token[:1] not in LETTERS:
         raise state.expected(index, "an operation")
+    if token.removeprefix("cuda_tile.") in ("entry", "global", "module", "testing$func"):
+        message = f"'{token}' cannot stand inside an entry: a '}}' is missing before it"
+        raise Failure(index, message, fatal=True)
     return opaque.read_opaque(state, index, results)
 
 
@@ -114,61 +140,96 @@ def _result_names(state: State, index: int) -> tuple[list[str], int]:
 
 def define_results(state: State, names: list[str], op: Operation, first: int) -> None:
     """Bring the results of an operation into scope. Raises Failure."""
-    if len(names) != len(op.results):
-        if not names:
-            # MLIR lets the names of results that nobody reads be left out.
-            return
-        raise Failure(
-            first, f"{op.name} has {len(op.results)} results, {len(names)} names are given"
-        )
-    for name, value in zip(names, op.results):
-        state.define(name, value, first)
-        if name.endswith("#0"):
+    results = op.results
+    if len(names) != len(results):
+        given = counted(len(names), "name")
+        raise Failure(first, f"{op.name} has {counted(len(results), 'result')}, found {given}")
+    known, defined = state.values, state.defined
+    for k, (name, value) in enumerate(zip(names, results, strict=True)):
+        if name in known:
+            base = name.partition("#")[0]
+            raise Failure(_name_at(state, first, k), f"{base} is already defined")
+        value.name = name
+        known[name] = value
+        defined.append(name)
+        if name[-2:] == "#0":
             # `%1` stands for `%1#0`.
             state.define(name[:-2], value, first)
             value.name = name
 
 
+def _name_at(state: State, first: int, result: int) -> int:
+    """The token that names a result, by its number, in the statement that starts at `first`."""
+    tokens = state.tokens
+    index, named = first, 0
+    while True:
+        counted_names = tokens[index + 1] == ":"
+        named += int(tokens[index + 2]) if counted_names else 1
+        if result < named:
+            return index
+        index += 4 if counted_names else 2
+
+
 def recover(state: State, first: int, failure: Failure) -> int:
-    """Note an error and go on at the next operation. Raises TooManyErrors."""
-    if failure.message:
-        state.error(failure)
-        if len(state.errors) >= MAX_ERRORS:
-            raise TooManyErrors
+    """Note an error and go on at the next operation. Raises Stop."""
+    state.error(failure)
+    tokens = state.tokens
     index = first
-    while state.tokens[index][:1] == "%" or state.tokens[index] in (",", ":", "="):
-        if state.tokens[index][:1] == "%":
-            state.poisoned.add(state.tokens[index])
+    while tokens[index][:1] == "%" or tokens[index] in (",", ":", "="):
+        if tokens[index][:1] == "%":
+            state.poison(tokens[index])
         index += 1
-        if state.tokens[index - 1] == "=":
+        if tokens[index - 1] == "=":
             break
-    return opaque.statement_end(state, max(index, first), at_least=failure.index)
+        if tokens[index - 1] == ":" and tokens[index].isdigit():
+            index += 1
+    end = opaque.next_statement(state, index, failure)
+    if failure.undefined:
+        _other_undefined(state, index, failure.index + 1, end)
+    return end
+
+
+def _other_undefined(state: State, first: int, index: int, end: int) -> None:
+    """Note what else an operation reads that nothing defines. Raises Stop."""
+    tokens = state.tokens
+    # Operations with regions define names of their own.
+    if end - first > _SHORT or "{" in tokens[first:end]:
+        return
+    for i in range(index, end):
+        if tokens[i][:1] == "%":
+            try:
+                state.operand(i)
+            except Failure as failure:
+                state.error(failure)
 
 
 def read_region(
-    state: State,
-    index: int,
-    argument_names: list[str],
-    argument_types: list[Type],
+    state: State, index: int, arguments: Sequence[int] = (), types: Sequence[Type] = ()
 ) -> tuple[Region, int]:
-    """`{ .. }` with one block whose arguments are named outside, or with labelled blocks."""
-    index = state.expect(index, "{")
-    if state.depth >= MAX_REGION_DEPTH:
-        raise Failure(index - 1, f"regions are nested deeper than {MAX_REGION_DEPTH} levels")
-    state.depth += 1
+    """`{ .. }` with one block, or with labelled blocks. Raises Failure.
+
+    Args:
+        arguments: the tokens that name the arguments, which stand before the region.
+        types: the types of the arguments.
+    """
+    opening = index
+    index = state.enter(index)
     mark = len(state.defined)
     try:
         blocks: list[Block] = []
-        if state.tokens[index][:1] != "^":
-            block = Block(argument_types)
-            for name, value in zip(argument_names, block.arguments):
-                state.define(name, value, index)
+        if arguments or state.tokens[index][:1] != "^":
+            block = Block(types)
+            for at, value in zip(arguments, block.arguments):
+                state.define(state.tokens[at], value, at)
             index = read_operations(state, block, index)
             blocks.append(block)
-        while state.tokens[index][:1] == "^":
+        while state.tokens[index][:1] == "^" and not arguments:
+            label = state.tokens[index]
+            if any(block.label == label for block in blocks):
+                raise Failure(index, f"block {label} is already defined")
             block, index = _labelled_block(state, index)
             blocks.append(block)
-        index = state.expect(index, "}")
+        index = state.close(index, opening)
     finally:
         state.depth -= 1
         state.leave(mark)
@@ -178,39 +239,40 @@ def read_region(
 def _labelled_block(state: State, index: int) -> tuple[Block, int]:
     """`^bb0(%a: type, ..):` and its operations."""
     label = state.tokens[index]
-    names: list[str] = []
+    names: list[int] = []
     types: list[Type] = []
-    first = index
     index += 1
     if state.tokens[index] == "(":
         names, types, index = read_arguments(state, index)
     index = state.expect(index, ":")
     block = Block(types)
     block.label = label
-    for name, value in zip(names, block.arguments):
-        state.define(name, value, first)
+    for at, value in zip(names, block.arguments):
+        state.define(state.tokens[at], value, at)
     return block, read_operations(state, block, index)
 
 
-def read_arguments(state: State, index: int) -> tuple[list[str], list[Type], int]:
-    """`(%a: type, %b: type)`."""
+def read_arguments(state: State, index: int) -> tuple[list[int], list[Type], int]:
+    """`(%a: type, %b: type)`: the tokens that name the arguments, and their types."""
     index = state.expect(index, "(")
-    names: list[str] = []
+    names: list[int] = []
     types: list[Type] = []
     while state.tokens[index] != ")":
         if names:
-            index = state.expect(index, ",")
-        token = state.tokens[index]
-        if token[:1] != "%":
-            raise state.expected(index, "an argument such as %arg0")
-        if token in names:
-            raise Failure(index, f"{token} is already defined")
-        names.append(token)
-        index = state.expect(index + 1, ":")
-        type, index = state.type(index)
+            index = state.comma(index, ")")
+        names.append(argument_name(state, index))
+        type, index = state.type(state.expect(index + 1, ":"))
         types.append(type)
         index = state.skip_location(index)
     return names, types, index + 1
+
+
+def argument_name(state: State, index: int) -> int:
+    """The index of a token that names an argument. Raises Failure where it does not."""
+    token = state.tokens[index]
+    if token[:1] != "%" or "#" in token or len(token) < 2:
+        raise state.expected(index, "a name such as %arg0")
+    return index
 
 
 def ensure_terminator(region: Region, mnemonic: str, location: Location) -> None:

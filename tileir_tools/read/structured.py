@@ -6,18 +6,17 @@ function for each op; the grammar it reads is in its docstring.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..dialect import OPS, OpSpec
 from ..model import (
-    I32,
     UNIT,
     UNKNOWN,
     ArrayAttr,
     Attribute,
-    BoolAttr,
     DictAttr,
     Entry,
     FunctionType,
-    IntegerAttr,
     Module,
     Operation,
     PointerType,
@@ -30,8 +29,9 @@ from ..model import (
     Value,
     ViewType,
 )
-from .forms import OpReader, read_dict, symbol
-from .regions import ensure_terminator, read_arguments, read_region
+from .attributes import read_attribute, read_dict, read_pair, symbol
+from .forms import OpReader
+from .regions import argument_name, ensure_terminator, read_arguments, read_region
 from .state import Failure, State
 
 
@@ -42,26 +42,26 @@ def read_for(state: State, index: int, spec: OpSpec) -> tuple[Operation, int]:
     if tokens[index] == "unsigned":
         attributes["unsignedCmp"] = UNIT
         index += 1
-    induction = _argument_name(state, index)
-    index = state.expect(state.word(index + 1, "in"), "(")
+    induction = argument_name(state, index)
+    index = state.expect(state.expect(index + 1, "in"), "(")
     lower = state.operand(index)
-    index = state.word(index + 1, "to")
+    index = state.expect(index + 1, "to")
     upper = state.operand(index)
-    index = state.word(state.expect(index + 1, ","), "step")
+    index = state.expect(state.expect(index + 1, ","), "step")
     step = state.operand(index)
     index = state.expect(state.expect(index + 1, ")"), ":")
     type, behind = state.type(index)
     for value in (lower, upper, step):
         if value.type is not type:
-            raise Failure(index, f"{value.name} is {value.type}, the loop says {type}")
+            raise state.clash(index, value, type)
     index = behind
-    names: list[str] = []
+    names: list[int] = []
     initial: list[Value] = []
     types: list[Type] = []
     if tokens[index] == "iter_values":
         names, initial, index = _assignments(state, index + 1)
         index = state.expect(state.expect(index, "->"), "(")
-        types, index = _checked_types(state, index, initial)
+        types, index = state.types_of(index, initial)
         index = state.expect(index, ")")
     region, index = read_region(state, index, [induction, *names], [type, *types])
     index = _trailing_dict(state, index, spec, attributes)
@@ -75,14 +75,14 @@ def read_loop(state: State, index: int, spec: OpSpec) -> tuple[Operation, int]:
     """`loop [iter_values(%a = %b) : types [-> types]] {..}` or `loop [: result types] {..}`."""
     tokens = state.tokens
     attributes: dict[str, Attribute] = {}
-    names: list[str] = []
+    names: list[int] = []
     initial: list[Value] = []
     iter_types: list[Type] = []
     results: list[Type] = []
     if tokens[index] == "iter_values":
         names, initial, index = _assignments(state, index + 1)
         index = state.expect(index, ":")
-        iter_types, index = _checked_types(state, index, initial)
+        iter_types, index = state.types_of(index, initial)
         if tokens[index] == "->":
             results, index = state.types(index + 1)
     elif tokens[index] == ":":
@@ -103,11 +103,11 @@ def read_if(state: State, index: int, spec: OpSpec) -> tuple[Operation, int]:
     results: list[Type] = []
     if tokens[index] == "->":
         results, index = state.type_list(index + 1)
-    then, index = read_region(state, index, [], [])
+    then, index = read_region(state, index)
     ensure_terminator(then, "yield", UNKNOWN)
     otherwise = Region()
     if tokens[index] == "else":
-        otherwise, index = read_region(state, index + 1, [], [])
+        otherwise, index = read_region(state, index + 1)
         ensure_terminator(otherwise, "yield", UNKNOWN)
     index = _trailing_dict(state, index, spec, attributes)
     return Operation("if", spec, [condition], results, attributes, [then, otherwise]), index
@@ -121,110 +121,130 @@ def read_reduce_or_scan(state: State, index: int, spec: OpSpec) -> tuple[Operati
     if tokens[index] == "{":
         index = read_dict(state, index, spec, attributes)
     if "dim" not in attributes:
-        dim, index = state.integer(state.expect(state.word(index, "dim"), "="))
-        attributes["dim"] = IntegerAttr(dim, I32)
+        index = state.expect(state.expect(index, "dim"), "=")
+        attributes["dim"], index = read_attribute(state, index, "i32")
     if spec.mnemonic == "scan" and "reverse" not in attributes:
-        index = state.expect(state.word(index, "reverse"), "=")
-        if tokens[index] not in ("true", "false"):
-            raise state.expected(index, "'true' or 'false'")
-        attributes["reverse"] = BoolAttr(tokens[index] == "true")
-        index += 1
+        index = state.expect(state.expect(index, "reverse"), "=")
+        attributes["reverse"], index = read_attribute(state, index, "bool")
     if "identities" not in attributes:
-        index = state.expect(state.word(index, "identities"), "=")
-        found, behind = state.attribute(index)
-        if not isinstance(found, ArrayAttr):
-            raise state.expected(index, "identities such as [0.0 : f32]")
-        attributes["identities"] = found
-        index = behind
+        index = state.expect(state.expect(index, "identities"), "=")
+        attributes["identities"], index = _identities(state, index, operands)
     index = state.expect(index, ":")
-    _, index = _checked_types(state, index, operands)
+    _, index = state.types_of(index, operands)
     index = state.expect(index, "->")
     results, index = state.types(index)
-    names: list[str] = []
+    names: list[int] = []
     types: list[Type] = []
     if tokens[index] == "(":
         names, types, index = read_arguments(state, index)
     region, index = read_region(state, index, names, types)
-    op = Operation(
-        spec.mnemonic, spec, operands, results, attributes, [region], (len(operands),)
-    )
+    index = _trailing_dict(state, index, spec, attributes)
+    segments = (len(operands),)
+    op = Operation(spec.mnemonic, spec, operands, results, attributes, [region], segments)
     return op, index
+
+
+def _identities(state: State, index: int, operands: list[Value]) -> tuple[Attribute, int]:
+    """`[0.0 : f32, -1 : i32]`, or `[0, -inf]` as the cutile-rs printer writes them."""
+    if state.tokens[index] == "[":
+        behind = state.bracketed(index)
+        elements = [v.type.element for v in operands if isinstance(v.type, TileType)]
+        if ":" not in state.tokens[index:behind] and len(elements) == len(operands):
+            return state.identities(index, behind, elements), behind
+    return read_attribute(state, index, "identities")
 
 
 def read_make_tensor_view(state: State, index: int, spec: OpSpec) -> tuple[Operation, int]:
     """`make_tensor_view %p, shape = [%n, 4], strides = [%s, 1] : [types ->] tensor_view<..>`."""
     tokens = state.tokens
     attributes: dict[str, Attribute] = {}
-    base = state.operand(index)
-    index = state.expect(state.word(state.expect(index + 1, ","), "shape"), "=")
-    shape_at = index
+    base, base_at = state.operand(index), index
+    index = state.expect(state.expect(state.expect(index + 1, ","), "shape"), "=")
     shape, index = _mixed_list(state, index)
-    index = state.expect(state.word(state.expect(index, ","), "strides"), "=")
-    strides_at = index
+    index = state.expect(state.expect(state.expect(index, ","), "strides"), "=")
     strides, index = _mixed_list(state, index)
     if tokens[index] == "{":
         index = read_dict(state, index, spec, attributes)
     index = state.expect(index, ":")
     first = index
     types, index = state.types(index)
+    view_at = state.behind_types(first, len(types) - 1)
     if tokens[index] == "->":
-        first = index + 1
-        view, index = state.type(first)
+        view_at = index + 1
+        view, index = state.type(view_at)
     else:
         view = types.pop()
+    if not _is_pointer_tile(base.type):
+        raise Failure(base_at, f"{base.name} is {base.type}, expected a tile of one pointer")
     if not isinstance(view, TensorViewType):
-        raise Failure(first, f"expected a tensor_view type, found {view}")
-    _check_mixed(shape_at, "shape", shape, view.shape)
-    _check_mixed(strides_at, "strides", strides, view.strides)
-    _check_dynamic_types(first, base, [*shape, *strides], types)
-    dynamic_shape = [v for v in shape if isinstance(v, Value)]
-    dynamic_strides = [v for v in strides if isinstance(v, Value)]
-    segments = (1, len(dynamic_shape), len(dynamic_strides))
-    operands = [base, *dynamic_shape, *dynamic_strides]
+        raise Failure(view_at, f"expected a tensor_view type, found {view}")
+    shape.check("shape", view.shape)
+    strides.check("strides", view.strides)
+    sizes = [*shape.values, *strides.values]
+    _check_types_before_view(state, first, view_at, base, sizes, types)
+    segments = (1, len(shape.values), len(strides.values))
+    operands = [base, *sizes]
     return Operation("make_tensor_view", spec, operands, [view], attributes, (), segments), index
 
 
-def _mixed_list(state: State, index: int) -> tuple[list[Value | int], int]:
+class _Mixed(NamedTuple):
+    """A list of numbers and values: where it stands, where each item does, what each is."""
+
+    at: int
+    places: list[int]
+    items: list[Value | int]
+
+    @property
+    def values(self) -> list[Value]:
+        return [item for item in self.items if isinstance(item, Value)]
+
+    def check(self, what: str, wanted: tuple[int | None, ...]) -> None:
+        """Raises Failure where the list is not what the type of the view says."""
+        if len(self.items) != len(wanted):
+            message = f"expected {len(wanted)} {what} entries as in the type"
+            raise Failure(self.at, f"{message}, found {len(self.items)}")
+        for at, item, size in zip(self.places, self.items, wanted, strict=True):
+            given = None if isinstance(item, Value) else item
+            if given != size:
+                in_type, here = ["dynamic" if s is None else str(s) for s in (size, given)]
+                raise Failure(at, f"this {what} entry is {in_type} in the type, {here} here")
+
+
+def _mixed_list(state: State, index: int) -> tuple[_Mixed, int]:
     """`[%n, 4]`."""
+    found = _Mixed(index, [], [])
     index = state.expect(index, "[")
-    items: list[Value | int] = []
     while state.tokens[index] != "]":
-        if items:
-            index = state.expect(index, ",")
+        if found.items:
+            index = state.comma(index, "]")
+        found.places.append(index)
         if state.tokens[index][:1] == "%":
-            items.append(state.operand(index))
+            found.items.append(state.operand(index))
             index += 1
         else:
+            if not state.tokens[index].removeprefix("-")[:1].isdigit():
+                raise state.expected(index, "a number or a value such as %0")
             number, index = state.integer(index)
-            items.append(number)
-    return items, index + 1
+            found.items.append(number)
+    return found, index + 1
 
 
-def _check_mixed(
-    at: int, what: str, items: list[Value | int], wanted: tuple[int | None, ...]
-) -> None:
-    if len(items) != len(wanted):
-        raise Failure(at, f"expected {len(wanted)} {what} entries as in the type, found {len(items)}")
-    for k, (item, size) in enumerate(zip(items, wanted)):
-        given = None if isinstance(item, Value) else item
-        if given != size:
-            names = ["dynamic" if s is None else str(s) for s in (size, given)]
-            raise Failure(at, f"{what} entry {k} is {names[0]} in the type, {names[1]} here")
-
-
-def _check_dynamic_types(
-    at: int, base: Value, items: list[Value | int], types: list[Type]
+def _check_types_before_view(
+    state: State, at: int, view_at: int, base: Value, sizes: list[Value], types: list[Type]
 ) -> None:
     """The types before the `->`: that of the sizes, and that of the base where it is special."""
-    values = [v for v in items if isinstance(v, Value)]
-    sizes = [t for t in types if not _is_pointer_tile(t)]
-    if values and not sizes:
-        raise Failure(at, "expected the type of the sizes and '->' before the tensor_view type")
-    for value in values:
-        if value.type is not sizes[0]:
-            raise Failure(at, f"{value.name} is {value.type}, the operation says {sizes[0]}")
-    if not _is_pointer_tile(base.type):
-        raise Failure(at, f"{base.name} is {base.type}, expected a tile of one pointer")
+    if types and _is_pointer_tile(types[0]):
+        if types[0] is not base.type:
+            raise state.clash(at, base, types[0])
+        at = state.behind_types(at, 1)
+        types = types[1:]
+    if sizes and not types:
+        raise Failure(
+            view_at, "expected the type of the sizes and '->' before the tensor_view type"
+        )
+    for value in sizes:
+        if value.type is not types[0]:
+            raise state.clash(at, value, types[0])
 
 
 def _is_pointer_tile(type: Type) -> bool:
@@ -274,13 +294,11 @@ def read_entry(state: State, index: int) -> tuple[Entry, int]:
     if tokens[index] == "->":
         results, index = state.type_list(index + 1)
     attributes["function_type"] = TypeAttr(FunctionType(tuple(types), tuple(results)))
-    if any(a.items for a in argument_attributes):
+    if any(given.items for given in argument_attributes):
         attributes["arg_attrs"] = ArrayAttr(tuple(argument_attributes))
-    if tokens[index] == "optimization_hints":
-        index = state.expect(index + 1, "=")
-        hints, index = state.hints(index)
-        if hints.value.items:
-            attributes["optimization_hints"] = hints
+    while tokens[index + 1] == "=":
+        # Hints, and what the cutile-rs printer writes in the same way.
+        index = read_pair(state, index, spec, attributes)
     if tokens[index] == "attributes":
         index = read_dict(state, index + 1, spec, attributes)
     region, index = read_region(state, index, names, types)
@@ -291,23 +309,21 @@ def read_entry(state: State, index: int) -> tuple[Entry, int]:
 
 def _signature(
     state: State, index: int, spec: OpSpec
-) -> tuple[list[str], list[Type], list[DictAttr], int]:
-    """`(%a: type {attributes}, ..)`."""
+) -> tuple[list[int], list[Type], list[DictAttr], int]:
+    """`(%a: type {attributes}, ..)`: the tokens that name the arguments, and what is said of them."""
     tokens = state.tokens
     index = state.expect(index, "(")
-    names: list[str] = []
+    names: list[int] = []
     types: list[Type] = []
     attributes: list[DictAttr] = []
     while tokens[index] != ")":
         if names:
-            index = state.expect(index, ",")
-        name = _argument_name(state, index)
-        if name in names:
-            raise Failure(index, f"{name} is already defined")
+            index = state.comma(index, ")")
+        name = argument_name(state, index)
         index = state.expect(index + 1, ":")
         type, index = state.type(index)
         found: Attribute = DictAttr(())
-        if tokens[index] == "{":
+        if tokens[index] == "{" and tokens[index + 2] in ("=", ",", "}", ",", ")"):
             found, index = state.attribute(index)
         index = state.skip_location(index)
         names.append(name)
@@ -338,43 +354,22 @@ def set_module_attributes(module: Module, found: dict[str, Attribute]) -> None:
 # -- pieces -----------------------------------------------------------------------------------------
 
 
-def _argument_name(state: State, index: int) -> str:
-    token = state.tokens[index]
-    if token[:1] != "%" or "#" in token:
-        raise state.expected(index, "a name such as %arg0")
-    return token
-
-
-def _assignments(state: State, index: int) -> tuple[list[str], list[Value], int]:
-    """`(%a = %b, ..)`."""
+def _assignments(state: State, index: int) -> tuple[list[int], list[Value], int]:
+    """`(%a = %b, ..)`: the tokens that name the arguments, and what they start as."""
     index = state.expect(index, "(")
-    names: list[str] = []
+    names: list[int] = []
     values: list[Value] = []
     while state.tokens[index] != ")":
         if names:
-            index = state.expect(index, ",")
-        names.append(_argument_name(state, index))
+            index = state.comma(index, ")")
+        names.append(argument_name(state, index))
         index = state.expect(index + 1, "=")
         values.append(state.operand(index))
         index += 1
     return names, values, index + 1
 
 
-def _checked_types(state: State, index: int, values: list[Value]) -> tuple[list[Type], int]:
-    """A list of types that must be those of `values`."""
-    first = index
-    types, index = state.types(index)
-    if len(types) != len(values):
-        raise Failure(first, f"expected {len(values)} types, one for each value, found {len(types)}")
-    for value, type in zip(values, types):
-        if value.type is not type:
-            raise Failure(first, f"{value.name} is {value.type}, the operation says {type}")
-    return types, index
-
-
-def _trailing_dict(
-    state: State, index: int, spec: OpSpec, attributes: dict[str, Attribute]
-) -> int:
+def _trailing_dict(state: State, index: int, spec: OpSpec, attributes: dict[str, Attribute]) -> int:
     """The attributes that MLIR prints behind the last region."""
     if state.tokens[index] == "{":
         return read_dict(state, index, spec, attributes)

@@ -11,23 +11,24 @@ without a wrapper around them make up one module without a name.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from ..dialect import OPS
 from ..errors import Diagnostic, ForeignFormatError, ParseError
 from ..model import Attribute, Global, Module, Operation, StringAttr
 from ..source import Source, Span
 from . import opaque
-from .forms import compile_form, read_dict, symbol
+from .attributes import read_dict, symbol
+from .forms import compile_form
 from .generic import generic_name, read_generic
-from .lexer import END
+from .lexer import END, LETTERS
 from .literals import unescape
-from .regions import TooManyErrors
-from .state import MAX_ERRORS, Failure, State
+from .state import MAX_ERRORS, Failure, State, Stop
 from .structured import read_entry, read_module_attributes, set_module_attributes
 
 # `==== TILEIR ====` (cuda-tile 1.7), `==== TILEIR MLIR module ====` (before), `=== CUTILE DUMP: ir (m)
 # ===` (cutile-rs) open a stretch of IR in a log; any other such line, or `=== END ir ===`, closes it.
-_FRAME = re.compile(r"^[ \t]*===+ *(?P<title>[^=\n]*?) *===+[ \t]*\r?$", re.MULTILINE)
+_FRAME = re.compile(r"^[ \t]*===[^\n]*===[ \t]*\r?$", re.MULTILINE)
 _OPENING = re.compile(r"TILEIR\b|CUTILE DUMP: *(?:ir|tileir|mlir)\b", re.IGNORECASE)
 _SEPARATOR = re.compile(r"^[ \t]*// -----.*$", re.MULTILINE)
 
@@ -38,6 +39,17 @@ _BEGINNING = re.compile(
     r'|"(?:cuda_tile|builtin)\.[\w$]+"[ \t]*\(|[#!][\w$.]+[ \t]*=)',
     re.MULTILINE,
 )
+
+
+# How a line starts that looks like an entry or a module with a name misspelt.
+_LIKE_AN_ITEM = re.compile(r"^[ \t]*[\w.$]+[ \t]+@", re.MULTILINE)
+
+# From this size on the beginning of a text is read first, this much of it (in characters).
+_LARGE = 8_000_000
+_BEGINNING_SIZE = 500_000
+
+_MODULES = frozenset({"module", "builtin.module", "cuda_tile.module"})
+_ITEMS = frozenset({"entry", "testing$func", "global"})
 
 
 def read_text(source: Source) -> list[Module]:
@@ -51,22 +63,41 @@ def read_text(source: Source) -> list[Module]:
     errors: list[Diagnostic] = []
     modules: list[Module] = []
     for start, end in stretches:
+        if len(errors) >= MAX_ERRORS:
+            break
+        broken = _broken_beginning(source, start, end)
+        if broken:
+            errors += broken
+            continue
         state = State(source, start, end)
         found = _read_stretch(state)
         errors += state.errors
-        for module in found:
-            module.warnings += notes
-            notes = []
         if found:
+            found[0].warnings += notes
             found[-1].warnings += state.warnings
+            notes = []
         modules += found
-        if len(errors) >= MAX_ERRORS:
-            break
     if errors:
         raise ParseError(errors)
     if not modules:
         raise ForeignFormatError(f"{source.name}: error: no Tile IR in this text", "text")
     return modules
+
+
+def _broken_beginning(source: Source, start: int, end: int) -> list[Diagnostic]:
+    """The errors in the beginning of a large text.
+
+    A text that is none, or a broken one, shows it soon: it need not be cut into tokens as a whole, which
+    takes seconds and gigabytes for a hundred megabytes.
+    """
+    if end - start < _LARGE:
+        return []
+    cut = source.text.rfind("\n", start + _BEGINNING_SIZE // 2, start + _BEGINNING_SIZE)
+    if cut < 0:
+        cut = start + _BEGINNING_SIZE
+    state = State(source, start, cut, partial=True)
+    _read_stretch(state)
+    return state.errors
 
 
 def _stretches(source: Source) -> tuple[list[tuple[int, int]], list[Diagnostic]]:
@@ -76,7 +107,8 @@ def _stretches(source: Source) -> tuple[list[tuple[int, int]], list[Diagnostic]]
     if not pieces:
         first = _BEGINNING.search(text)
         start = 0
-        if first is not None and _has_other_text(text[: first.start()]):
+        before = text[: first.start()] if first is not None else ""
+        if first is not None and _has_other_text(before) and not _LIKE_AN_ITEM.search(before):
             start = first.start()
             message = "the text before the first entry is no Tile IR and was passed over"
             notes.append(Diagnostic("warning", message, Span(source, 0, 1)))
@@ -97,7 +129,7 @@ def _framed(text: str) -> list[tuple[int, int]]:
     frames = list(_FRAME.finditer(text))
     pieces = []
     for k, frame in enumerate(frames):
-        if _OPENING.match(frame["title"]):
+        if _OPENING.match(frame[0].strip("= \t\r")):
             end = frames[k + 1].start() if k + 1 < len(frames) else len(text)
             pieces.append(_trim_log(text, frame.end(), end))
     return pieces
@@ -110,7 +142,9 @@ def _trim_log(text: str, start: int, end: int) -> tuple[int, int]:
         return start, end
     # The IR ends with the last closing brace, or alias, that starts a line.
     last = end
-    for match in re.finditer(r"^(?:[}]|[#!][\w$.]+ *=).*$", text[first.start() : end], re.MULTILINE):
+    for match in re.finditer(
+        r"^(?:[}]|[#!][\w$.]+ *=).*$", text[first.start() : end], re.MULTILINE
+    ):
         last = first.start() + match.end()
     return first.start(), last
 
@@ -125,33 +159,56 @@ def _read_stretch(state: State) -> list[Module]:
     modules: list[Module] = []
     try:
         index = _read_items(state, 0, loose, modules)
-        if state.tokens[index] != END:
-            raise state.expected(index, "an entry, a global or a module")
+        while state.tokens[index] != END:
+            # A `}` too many; after another error it is most likely a part of that one.
+            if not state.errors:
+                state.error(state.expected(index, "an entry, a global or a module"))
+            index = _read_items(state, index + 1, loose, modules)
+        if not state.partial:
+            state.settle_locations()
     except Failure as failure:
-        state.error(failure)
-    except TooManyErrors:
+        # Only fatal ones come here: `_read_items` goes on after the others.
+        _last_error(state, failure)
+    except RecursionError:
+        message = "regions are nested too deeply for the stack that is left"
+        _last_error(state, Failure(state.region_at, message))
+    except Stop:
         pass
-    state.settle_locations()
     if loose.body.operations:
         modules.insert(0, loose)
     return modules
 
 
+def _last_error(state: State, failure: Failure) -> None:
+    with suppress(Stop):
+        state.error(failure)
+
+
 def _read_items(state: State, index: int, module: Module, modules: list[Module]) -> int:
-    """What stands at the top of a file or in a module, up to a `}` or the end."""
+    """What stands at the top of a file or in a module, up to a `}` or the end. Raises Stop."""
     tokens = state.tokens
     while tokens[index] not in ("}", END):
         first = index
+        depth = state.depth
         try:
             index = _read_item(state, index, module, modules)
         except Failure as failure:
-            if failure.message:
-                state.error(failure)
-            if len(state.errors) >= MAX_ERRORS:
-                raise TooManyErrors from None
-            index = opaque.statement_end(state, first, at_least=max(first, failure.index))
-            state.leave(0)
+            state.error(failure)
+            state.depth = depth
+            index = opaque.next_statement(state, first, failure)
+            # What stands between here and the next item belongs to the broken one.
+            while tokens[index] not in ("}", END) and not _begins_item(state, index):
+                index = opaque.statement_end(state, index, at_least=index)
+        state.leave(0)
+        state.poisoned.clear()
     return index
+
+
+def _begins_item(state: State, index: int) -> bool:
+    token, following = state.tokens[index : index + 2]
+    if token in _MODULES or token.removeprefix("cuda_tile.") in _ITEMS:
+        return following[:1] in ("@", "{", "a", "c", "p")
+    return (token[:1] in ("#", "!") and following == "=") or (token[:1] == '"' and following == "(")
 
 
 def _read_item(state: State, index: int, module: Module, modules: list[Module]) -> int:
@@ -165,8 +222,10 @@ def _read_item(state: State, index: int, module: Module, modules: list[Module]) 
         found, behind = _read_global(state, index + 1)
         return _add(state, module, found, index, behind)
     if token == "cuda_tile.module":
+        if module.name is not None:
+            raise Failure(index, "a cuda_tile.module cannot stand inside another")
         return _read_module(state, index + 1, modules)
-    if token in ("module", "builtin.module"):
+    if token in _MODULES:
         return _read_builtin_module(state, index + 1, module, modules)
     if token[:1] in ("#", "!") and following == "=":
         return _read_alias(state, index)
@@ -174,7 +233,7 @@ def _read_item(state: State, index: int, module: Module, modules: list[Module]) 
         return _read_generic_item(state, index, module, modules)
     if token == "{-#":
         return _skip_resources(state, index)
-    if "." in token and token[:1].isalpha() or token[:1] == "%":
+    if ("." in token and token[:1] in LETTERS) or token[:1] == "%":
         return _skip_foreign(state, index)
     raise state.expected(index, "an entry, a global or a module")
 
@@ -183,19 +242,29 @@ def _add(state: State, module: Module, op: Operation, first: int, behind: int) -
     """Put an entry or global into its module; check that its symbol is free."""
     op._span = (state.lex, first, behind - 1)
     behind = state.location(op, behind)
-    name = op.attributes.get("sym_name")
-    for other in module.operations:
-        if other.attributes.get("sym_name") is name:
-            state.error(Failure(first, f"symbol @{name.value} is already defined"))  # type: ignore[union-attr]
-            return behind
+    name = op.attributes["sym_name"]
+    assert isinstance(name, StringAttr)
+    if (id(module), name.value) in state.symbols:
+        at = next(i for i in range(first, behind) if state.tokens[i][:1] in ("@", '"'))
+        state.error(Failure(at, f"symbol @{name.value} is already defined"))
+        return behind
+    state.symbols.add((id(module), name.value))
     op.parent = module.body
     module.body.operations.append(op)
     return behind
 
 
-def _read_global(state: State, index: int) -> tuple[Global, int]:
+def _read_global(state: State, index: int) -> tuple[Operation, int]:
     spec = OPS["global"]
-    op, index = compile_form(spec)(state, index, spec)
+    try:
+        op, index = compile_form(spec)(state, index, spec)
+    except Failure as failure:
+        if state.tokens[failure.index] != ":":
+            raise
+        # `global @x alignment = 8 : tile<8xf32>`: the cutile-rs printer leaves the value out.
+        op, behind = opaque.read_opaque(state, index - 1, 0)
+        op.attributes["sym_name"] = StringAttr(symbol(state, index))
+        return op, behind
     return Global("global", spec, (), (), op.attributes), index
 
 
@@ -203,31 +272,37 @@ def _read_module(state: State, index: int, modules: list[Module]) -> int:
     """`cuda_tile.module @name [attributes {..}] {..}`."""
     module = Module(symbol(state, index), state.source)
     index = read_module_attributes(state, index + 1, module)
-    index = _read_items(state, state.expect(index, "{"), module, modules)
+    index = _read_body(state, index, module, modules)
     modules.append(module)
-    return _close(state, index)
+    return state.location(module, index)
 
 
-def _read_builtin_module(
-    state: State, index: int, module: Module, modules: list[Module]
-) -> int:
+def _read_builtin_module(state: State, index: int, module: Module, modules: list[Module]) -> int:
     """`module [@name] [attributes {..}] {..}`: only a frame around what matters."""
     if state.tokens[index][:1] == "@":
         index += 1
     if state.tokens[index] == "attributes":
         index = state.bracketed(index + 1)
-    index = _read_items(state, state.expect(index, "{"), module, modules)
-    return _close(state, index)
+    return state.skip_location(_read_body(state, index, module, modules))
 
 
-def _close(state: State, index: int) -> int:
-    return state.skip_location(state.expect(index, "}"))
+def _read_body(state: State, index: int, module: Module, modules: list[Module]) -> int:
+    """`{..}` of a module; the index behind it."""
+    opening = index
+    index = state.enter(index)
+    if state.tokens[index][:1] == "^":
+        index = state.expect(index + 1, ":")
+    index = state.close(_read_items(state, index, module, modules), opening)
+    state.depth -= 1
+    return index
 
 
 def _read_alias(state: State, index: int) -> int:
     """`#loc3 = loc(..)`, `#di_file = #cuda_tile.di_file<..>`, `!t = !cuda_tile.tile<..>`."""
     tokens = state.tokens
     name = tokens[index]
+    if "<" in name:
+        raise state.expected(index, "the name of an alias such as #loc1")
     first = index + 2
     behind = first + 1
     if tokens[first][:4] == "loc(":
@@ -240,15 +315,20 @@ def _read_alias(state: State, index: int) -> int:
         behind = state.bracketed(behind) if tokens[behind] in ("<", "(") else behind + 1
         if tokens[behind] == END:
             break
+    if tokens[first][:6] == "affine" or (
+        "." in tokens[first] and "cuda_tile." not in tokens[first]
+    ):
+        # Of another dialect, in a syntax of its own: up to the end of the line.
+        while tokens[behind] != END and not state.lex.starts_line(behind):
+            behind += 1
     if name in state.aliases.texts:
         raise Failure(index, f"alias {name} is already defined")
-    state.aliases.texts[name] = " ".join(tokens[first:behind])
+    state.aliases.texts[name] = state.literal(first, behind)
+    state.aliases.places[name] = (first, behind)
     return behind
 
 
-def _read_generic_item(
-    state: State, index: int, module: Module, modules: list[Module]
-) -> int:
+def _read_generic_item(state: State, index: int, module: Module, modules: list[Module]) -> int:
     """`"cuda_tile.module"() <{..}> ({..}) : () -> ()`, and the entries in it."""
     name = generic_name(state, index)
     if name in ("module", "builtin.module"):
@@ -266,16 +346,11 @@ def _read_generic_module(
     at = index
     index = state.expect(state.expect(index + 1, "("), ")")
     attributes: dict[str, Attribute] = {}
-
-
     if tokens[index] == "<" and tokens[index + 1] == "{":
         index = state.expect(read_dict(state, index + 1, OPS["module"], attributes), ">")
     inner = Module(None, state.source) if wrapper else module
-    index = state.expect(state.expect(index, "("), "{")
-    if tokens[index][:1] == "^":
-        index = state.expect(index + 1, ":")
-    index = _read_items(state, index, inner, modules)
-    index = state.expect(state.expect(index, "}"), ")")
+    index = _read_body(state, state.expect(index, "("), inner, modules)
+    index = state.expect(index, ")")
     if tokens[index] == "{":
         index = read_dict(state, index, OPS["module"], attributes)
     index = state.expect(index, ":")
@@ -287,6 +362,7 @@ def _read_generic_module(
         inner.name = name.value
         set_module_attributes(inner, attributes)
         modules.append(inner)
+        return state.location(inner, index)
     return state.skip_location(index)
 
 
@@ -301,13 +377,13 @@ def _skip_resources(state: State, index: int) -> int:
 
 def _skip_foreign(state: State, index: int) -> int:
     """An operation of another dialect beside a `cuda_tile.module`."""
-    token = state.tokens[index]
-    name = unescape(token.strip('"'))
-    if name.startswith("cuda_tile."):
-        raise state.expected(index, "an entry, a global or a module")
-    behind = opaque.statement_end(state, index, at_least=index)
-    state.warn(index, index, f"'{name}' is no Tile IR and was passed over")
+    tokens = state.tokens
+    at = index
+    while tokens[at] != END and (tokens[at][:1] in ("%", ",", ":", "=") or tokens[at].isdigit()):
+        at += 1
+    name = unescape(tokens[at].strip('"'))
+    if name.startswith("cuda_tile.") or name in OPS or "." not in name:
+        raise state.expected(at, "an entry, a global or a module")
+    behind = opaque.statement_end(state, index, at_least=at)
+    state.warn(at, at, f"'{name}' is no Tile IR and was passed over")
     return behind
-
-
-

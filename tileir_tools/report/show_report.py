@@ -87,10 +87,8 @@ def _mapping_line(mapping: object) -> str:
 
 
 def _loop_line(fact: LoopFact) -> str:
-    if fact.op == "loop":
-        text = "loop"
-    else:
-        text = f"for {fact.lower} to {fact.upper} step {fact.step}"
+    bounds = f"for {fact.lower} to {fact.upper} step {fact.step}"
+    text = "loop" if fact.op == "loop" else bounds
     if fact.trip_count is not None:
         text += f", {fact.trip_count} iterations"
     carried = [c for c in fact.carried if c != "token"]

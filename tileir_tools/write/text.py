@@ -160,7 +160,7 @@ class _Printer:
         """` {`, the operations, `}`, each on its line; goes on at the end of the last line."""
         self.lines[-1] += "{"
         for number, block in enumerate(region.blocks):
-            if number or block.label is not None and len(region.blocks) > 1:
+            if number or (block.label is not None and len(region.blocks) > 1):
                 arguments = ", ".join(f"{self.uses[a]}: {a.type}" for a in block.arguments)
                 pad = "  " * depth
                 self.lines.append(f"{pad}^bb{number}{f'({arguments})' if arguments else ''}:")
