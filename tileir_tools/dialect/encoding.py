@@ -51,8 +51,10 @@ class Plan:
         flagged = [a for a in spec.attributes.values() if a.optional and a.kind != "bool_array"]
         grouped = "segments" in spec.traits
         optional = [o for o in spec.operands if o.arity == "?"] if grouped else []
-        self.flags = any(is_there(item.since) for item in (*flagged, *optional))
-        bits = {item.name: 1 << k for k, item in enumerate((*flagged, *optional))}
+        marked = [(item.name, item.since) for item in flagged]
+        marked += [(item.name, item.since) for item in optional]
+        self.flags = any(is_there(since) for _, since in marked)
+        bits = {name: 1 << k for k, (name, _) in enumerate(marked)}
         self.attributes: list[tuple[str, AttributeSpec, int]] = [
             (a.name, a, bits.get(a.name, 0))
             for a in spec.attributes.values()

@@ -37,10 +37,10 @@ def parse_all(data: str | bytes, name: str = "<string>") -> list[Module]:
         InputError: the input cannot be read at all.
     """
     if isinstance(data, bytes):
-        data = unpack(data, name)
-        if is_bytecode(data):
-            return [_without_collecting(lambda: _read_bytecode(data, name))]
-        data = decode_text(data, name)
+        unpacked = unpack(data, name)
+        if is_bytecode(unpacked):
+            return [_without_collecting(lambda: _read_bytecode(unpacked, name))]
+        data = decode_text(unpacked, name)
     data = data.removeprefix("\ufeff")
     check_text_kind(data, name)
     source = Source(data, name)

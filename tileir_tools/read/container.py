@@ -362,17 +362,20 @@ class Container:
         debug_index = c.varint()
         is_entry = bool(flags & FUNCTION_ENTRY)
         always = self.at_least(ENTRY_ATTRIBUTES_SINCE)
-        hints = arguments = None
+        hints: OptimizationHintsAttr | None = None
+        arguments: ArrayAttr | None = None
         if is_entry and (always or flags & FUNCTION_HINTS):
             at = c.pos
-            hints = read_tagged(c, self)
-            if not isinstance(hints, OptimizationHintsAttr):
+            found = read_tagged(c, self)
+            if not isinstance(found, OptimizationHintsAttr):
                 raise c.error(f"expected the hints of '{name}'", at)
+            hints = found
         if always:
             at = c.pos
-            arguments = read_tagged(c, self)
-            if not isinstance(arguments, ArrayAttr):
+            found = read_tagged(c, self)
+            if not isinstance(found, ArrayAttr):
                 raise c.error(f"expected the argument attributes of '{name}'", at)
+            arguments = found
         length = c.varint()
         if length > c.left:
             raise c.error(f"the body of '{name}' has {length} bytes, {c.left} are left")

@@ -5,7 +5,7 @@ Place in the flow: facts -> **report**; imports `analyze` records and `plain`.
 
 from __future__ import annotations
 
-from ..analyze.facts import EntryFacts, LoopFact, MemoryFact, MmaFact, ModuleFacts
+from ..analyze.facts import BlockMapping, EntryFacts, LoopFact, MemoryFact, MmaFact, ModuleFacts
 from .plain import document, plain
 
 SHOW_SCHEMA = "tileir-show/1"
@@ -79,8 +79,8 @@ def _hints(entry: EntryFacts, arch: str | None) -> list[str]:
     return _section("hints", lines)
 
 
-def _mapping_line(mapping: object) -> str:
-    axis, indices, swizzled, persistent = mapping  # type: ignore[misc]
+def _mapping_line(mapping: BlockMapping) -> str:
+    axis, indices, swizzled, persistent = mapping
     words = [w for w, on in (("swizzled", swizzled), ("persistent", persistent)) if on]
     text = f"block id {axis} -> {', '.join(indices) or 'loop bounds'}"
     return f"{text}  [{', '.join(words)}]" if words else text
@@ -106,7 +106,7 @@ def _memory_line(fact: MemoryFact) -> str:
         parts.append(f"at [{', '.join(fact.indices)}]")
     extras = [
         f"padding {fact.padding}" if fact.padding else "",
-        f"dim_map {list(fact.dim_map)}" if _permuted(fact.dim_map) else "",
+        _permutation(fact.dim_map),
         f"traversal strides {list(fact.traversal_strides)}" if fact.traversal_strides else "",
         f"sparse dim {fact.sparse_dim}" if fact.sparse_dim is not None else "",
         "masked" if fact.masked else "",
@@ -126,8 +126,9 @@ def _memory_line(fact: MemoryFact) -> str:
     )
 
 
-def _permuted(dim_map: tuple[int, ...] | None) -> bool:
-    return dim_map is not None and dim_map != tuple(range(len(dim_map)))
+def _permutation(dim_map: tuple[int, ...] | None) -> str:
+    permuted = dim_map is not None and dim_map != tuple(range(len(dim_map)))
+    return f"dim_map {list(dim_map or ())}" if permuted else ""
 
 
 def _mma_lines(fact: MmaFact) -> list[str]:

@@ -129,7 +129,7 @@ class _Writer:
             if self.at_least(GLOBAL_FLAGS_SINCE):
                 out += bytes((private, item.has("constant")))
             elif private or item.has("constant"):
-                self._refuse(f"global @{item.symbol} being private or constant", GLOBAL_FLAGS_SINCE)
+                self.refuse(f"global @{item.symbol} being private or constant", GLOBAL_FLAGS_SINCE)
         return bytes(out)
 
     def _functions(self, entries: list[Entry]) -> bytes:
@@ -155,12 +155,12 @@ class _Writer:
         if always:
             self.tables.put_tagged(out, arguments or ArrayAttr(()))
         elif arguments is not None:
-            self._refuse(f"argument attributes of @{entry.symbol}", ENTRY_ATTRIBUTES_SINCE)
+            self.refuse(f"argument attributes of @{entry.symbol}", ENTRY_ATTRIBUTES_SINCE)
         body = _Body(self).encode(entry)
         put_varint(out, len(body))
         out += body
 
-    def _refuse(self, what: str, since: str) -> None:
+    def refuse(self, what: str, since: str) -> None:
         self.refused[f"{what} (needs {since})"] = None
 
 
@@ -221,20 +221,20 @@ class _Body:
             return None
         plan = self.writer.plans.get(op.name)
         if plan is None:
-            self.writer._refuse(f"operation {op.name}", OPS[op.name].since)
+            self.writer.refuse(f"operation {op.name}", OPS[op.name].since)
             return None
         for name in op.attributes:
             row = op.spec.attributes.get(name)
             if row is None:
                 self.writer.refused[f"attribute {name} of {op.name}, which it does not have"] = None
             elif version_key(row.since) > self.writer.key:
-                self.writer._refuse(f"attribute {name} of {op.name}", row.since)
+                self.writer.refuse(f"attribute {name} of {op.name}", row.since)
         if plan.added and any(v.users for v in op.results[plan.results :]):
             row_since = op.spec.results[plan.results].since
-            self.writer._refuse(f"the result of {op.name}", row_since)
-        for row, size in zip(op.spec.operands, op.segments or ()):
-            if size and version_key(row.since) > self.writer.key:
-                self.writer._refuse(f"operand {row.name} of {op.name}", row.since)
+            self.writer.refuse(f"the result of {op.name}", row_since)
+        for group, size in zip(op.spec.operands, op.segments or ()):
+            if size and version_key(group.since) > self.writer.key:
+                self.writer.refuse(f"operand {group.name} of {op.name}", group.since)
         return plan
 
     def _results(self, out: bytearray, op: Operation, plan: Plan) -> None:

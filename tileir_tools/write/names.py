@@ -102,8 +102,8 @@ def _argument_names(region: Region) -> list[str]:
     if op.name == "for":
         return ["loopIdx", *(f"iterArg{k}" for k in range(count - 1))]
     if op.name == "reduce":
-        number = (lambda k: str(k // 2)) if count > 2 else (lambda k: "")
-        return [f"reduce_{'lhs' if k % 2 == 0 else 'rhs'}{number(k)}" for k in range(count)]
+        sides = ["reduce_rhs" if k % 2 else "reduce_lhs" for k in range(count)]
+        return sides if count == 2 else [f"{side}{k // 2}" for k, side in enumerate(sides)]
     return []
 
 
