@@ -85,7 +85,14 @@ def test_every_fixture_has_facts_that_pickle() -> None:
 
 @pytest.mark.parametrize(
     ("bounds", "count"),
-    [((0, 10, 3), 4), ((0, 9, 3), 3), ((5, 5, 1), 0), ((7, 3, 1), 0), ((-4, 4, 2), 4), ((0, 4, 0), None)],
+    [
+        ((0, 10, 3), 4),
+        ((0, 9, 3), 3),
+        ((5, 5, 1), 0),
+        ((7, 3, 1), 0),
+        ((-4, 4, 2), 4),
+        ((0, 4, 0), None),
+    ],
 )
 def test_trip_counts(bounds: tuple[int, int, int], count: int | None) -> None:
     lower, upper, step = bounds

@@ -22,7 +22,12 @@ def test_every_public_name_exists_and_is_documented() -> None:
 
 def test_help_reads_like_a_manual() -> None:
     page = pydoc.plain(pydoc.render_doc(tt))
-    for words in ("Read a file and look at it", "diff(reference", "load_all(path", "class Operation"):
+    for words in (
+        "Read a file and look at it",
+        "diff(reference",
+        "load_all(path",
+        "class Operation",
+    ):
         assert words in page
 
 

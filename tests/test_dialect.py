@@ -53,8 +53,9 @@ def test_hints_belong_to_ops_that_take_them() -> None:
         assert OPS[name].attributes["optimization_hints"].kind == "hints"
 
 
-@pytest.mark.skipif(find_spec("cuda.tile") is None if find_spec("cuda") else True,
-                    reason="needs cuda-tile")
+@pytest.mark.skipif(
+    find_spec("cuda.tile") is None if find_spec("cuda") else True, reason="needs cuda-tile"
+)
 def test_table_agrees_with_the_encoder_of_cuda_tile() -> None:
     spec = find_spec("cuda.tile")
     assert spec is not None

@@ -18,7 +18,8 @@ from tileir_tools.grammars import NAMES, grammar_text
 
 from tileir_tools.errors import TileIRError
 from tileir_tools.model import Module
-from tileir_tools.read import attribute_values, literals, parse_all, state, types
+from tileir_tools.read import attribute_values, parse_all, state, types
+from tileir_tools.read.literals import LiteralError
 
 FIXTURES = Path(__file__).parent / "fixtures"
 # Files whose texts are wrong on purpose, or hold what no grammar describes.
@@ -408,7 +409,7 @@ def test_what_the_reader_takes_beyond_the_grammar() -> None:
 
 def test_a_literal_error_has_a_place_in_its_text() -> None:
     for text in WRONG["type"]:
-        with pytest.raises(literals.LiteralError) as caught:
+        with pytest.raises(LiteralError) as caught:
             types.parse_type(text)
         assert 0 <= caught.value.offset <= len(text)
 
@@ -419,7 +420,7 @@ def test_literals_of_any_characters_give_literal_errors(text: str) -> None:
     for read in (types.parse_type, attribute_values.parse_attribute, attribute_values.parse_hints):
         try:
             read(text)
-        except literals.LiteralError:
+        except LiteralError:
             continue
     try:
         parse_all(f"entry @k(%a: {text}) {{}}")

@@ -52,7 +52,10 @@ def test_corpus_is_valid() -> None:
         ),
         ("loop {\nbreak %f : tile<f32>\n}", "break gives 1 values, loop wants 0"),
         ("if %b {\nreturn\nyield\n}", "return must be the last operation of its block"),
-        ("for %k in (%i to %i, step %i) : tile<i32> {\nyield\n}", "yield stands in for, it belongs in"),
+        (
+            "for %k in (%i to %i, step %i) : tile<i32> {\nyield\n}",
+            "yield stands in for, it belongs in",
+        ),
         (
             "%r = reduce %v dim=0 identities=[0.0 : f32] : tile<4xf32> -> tile<f32>\n"
             "(%x: tile<f32>, %y: tile<f32>) {\n%z = negf %x : tile<f32>\n}",
@@ -89,7 +92,12 @@ def test_a_value_of_another_entry_is_out_of_reach() -> None:
     module = parse("entry @a(%x: tile<i32>) { return }\nentry @b(%y: tile<i32>) { return }")
     one, other = module.entries
     op = Operation("negi", one.body.operations[0].spec, [one.arguments[0]], [])
-    op.spec = parse("entry @k(%a: tile<i32>) {%b = negi %a : tile<i32> return}").entries[0].body.operations[0].spec
+    op.spec = (
+        parse("entry @k(%a: tile<i32>) {%b = negi %a : tile<i32> return}")
+        .entries[0]
+        .body.operations[0]
+        .spec
+    )
     other.body.insert_before(other.body.operations[0], op)
     assert any("not defined here" in d.message for d in verify(module))
 

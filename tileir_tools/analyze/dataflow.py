@@ -1,30 +1,36 @@
 """The dataflow of an entry as a graph of values, and its effects in order.
 
-Place in the flow: Module -> **facts**; imports `model`. It is what comparing kernels stands on.
+Place in the flow: Module -> **facts**; imports `model` and `dialect`. It is what comparing
+kernels stands on.
 
-Every value that is no token becomes a `Node`. Nodes are interned in a `NodeTable`: two values that are
-computed the same way from the same leaves are one node, which is common subexpression elimination, and
-a table shared by two entries makes equal values of both the same object. `assume` is no node: it adds a
-fact to the node of its operand.
+Every value that is no token becomes a `Node`. Nodes are interned in a `NodeTable`: two values that
+are computed the same way from the same leaves are one node, which is common subexpression
+elimination, and a table shared by two entries makes equal values of both the same object. `assume`
+is no node: it adds a fact to the node of its operand.
 
-What happens (loads, stores, atomics, loops, branches, prints, asserts, unknown operations) is a list of
-`Effect`s per region. Results of effects are leaves of the graph. Tokens are left out here; `ordering`
-looks at them.
+What happens (loads, stores, atomics, loops, branches, prints, asserts, unknown operations) is a
+list of `Effect`s per region. Results of effects are leaves of the graph. Tokens are left out here;
+`ordering` looks at them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..dialect import OPS
 from ..model import (
+    I32,
     ArrayAttr,
     Attribute,
     Block,
     DenseArrayAttr,
     DenseElementsAttr,
+    DictAttr,
     Entry,
-    Global,
+    EnumAttr,
+    IntegerAttr,
     Module,
     Operation,
     StringAttr,
@@ -36,7 +42,7 @@ from ..model import (
 )
 
 Attributes = tuple[tuple[str, Attribute], ...]
-# Names a loop, a branch or another effect; equal on both sides of a comparison where they correspond.
+# Names a loop, a branch or another effect; equal on both sides where they correspond.
 Label = tuple[object, ...]
 
 
@@ -44,8 +50,8 @@ class Node:
     """One value. `name` is the op's mnemonic, or for leaves `arg`, `index` (of a `for`), `carried`,
     `result` (of an effect), `param` (of a reduce body).
 
-    `detail` tells leaves of one kind apart; `body` holds what a reduce or scan body yields; `output` is
-    the number of the result for ops with several.
+    `detail` tells leaves of one kind apart; `body` holds what a reduce or scan body yields;
+    `output` is the number of the result for ops with several.
     """
 
     __slots__ = ("attributes", "body", "detail", "id", "name", "operands", "output", "type")
@@ -78,7 +84,9 @@ class Node:
         return next((value for key, value in self.attributes if key == name), None)
 
     def __repr__(self) -> str:
-        return f"<Node {self.id} {self.name}{list(self.detail) if self.detail else ''}: {self.type}>"
+        return (
+            f"<Node {self.id} {self.name}{list(self.detail) if self.detail else ''}: {self.type}>"
+        )
 
 
 class NodeTable:
@@ -131,10 +139,11 @@ class Effect:
         key: what it does, by node numbers; equal keys are equal effects.
         operands: operand group -> nodes, tokens left out.
         depth: loops around it.
-        carried: for loops, the values carried (tokens left out), in the order in which both sides of a
-            comparison count them.
+        carried: for loops, the values carried (tokens left out), in the order in which both sides
+            of a comparison count them.
         regions: what happens inside, one list per region.
-        exits: for branches, whether control can leave the region around it (return, break, continue).
+        exits: for branches, whether control can leave the region around it (return, break,
+            continue).
     """
 
     __slots__ = (
@@ -180,6 +189,8 @@ class Flow:
         nodes: value -> node, for every value that is no token.
         ops: node -> the operations that compute it (several where the text repeats itself).
         assumes: node -> predicate -> the operation that makes the assumption.
+        known: node -> the predicates assumed wherever the kernel runs, not only in some branch.
+        divisors, bounds: what `ranges` found out about nodes.
         effects: what happens in the body, in order; `every_effect()` walks into regions.
         by_label: label -> effect.
     """
@@ -191,6 +202,9 @@ class Flow:
         self.nodes: dict[Value, Node] = {}
         self.ops: dict[Node, list[Operation]] = {}
         self.assumes: dict[Node, dict[Attribute, Operation]] = {}
+        self.known: dict[Node, set[Attribute]] = {}
+        self.divisors: dict[Node, int] = {}
+        self.bounds: dict[Node, tuple[int | None, int | None]] = {}
         self.effects: list[Effect] = []
         self.by_label: dict[Label, Effect] = {}
 
@@ -205,15 +219,68 @@ class Flow:
                 pending += reversed(region)
         return found
 
-    def op_of(self, node: Node) -> Operation | None:
-        """An operation that computes a node: the first in the text; the entry for an argument."""
+    def source_of(self, node: Node) -> Effect | None:
+        """The loop, branch or other effect that gives a leaf; None for other nodes."""
+        label = node.detail[0] if node.detail else None
+        return self.by_label.get(label) if isinstance(label, tuple) else None
+
+    def op_of(self, node: Node, reader: Operation | None = None) -> Operation | None:
+        """An operation that computes a node; the entry for an argument.
+
+        Where the text computes it several times, the one that `reader` reads or holds, else the
+        first.
+        """
         found = self.ops.get(node)
         if found:
-            return found[0]
-        if node.name in ("index", "carried", "result"):
-            effect = self.by_label.get(node.detail[0])  # type: ignore[arg-type]
-            return effect.op if effect else None
+            return found[0] if len(found) == 1 or reader is None else _nearest(found, reader)
+        source = self.source_of(node)
+        if source is not None:
+            return source.op
         return self.entry if node.name == "arg" else None
+
+
+def _nearest(ops: list[Operation], reader: Operation) -> Operation:
+    """Of several operations that compute one value, the one that `reader` reads or holds."""
+    for value in reader.operands:
+        op = value.defining_op
+        while op is not None and op.name == "assume" and op.spec is not None:
+            op = op.operands[0].defining_op
+        if op in ops:
+            return op
+    held = set(reader.walk()) if reader.regions else ()
+    return next((op for op in ops if op in held), ops[0])
+
+
+def _in_branch(op: Operation) -> bool:
+    """Whether an operation is inside a branch, so that it may not be executed."""
+    around = op.parent_op
+    while around is not None and around.name != "if":
+        around = around.parent_op
+    return around is not None
+
+
+_COMMUTATIVE = frozenset(name for name, spec in OPS.items() if "commutative" in spec.traits)
+
+
+def is_commutative(name: str, attributes: Attributes) -> bool:
+    """Whether the order of an operation's operands means nothing."""
+    if name in _COMMUTATIVE:
+        return True
+    return name in ("cmpi", "cmpf") and _is_equality(dict(attributes))
+
+
+def in_order(name: str, attributes: Attributes, operands: Sequence[Node]) -> list[Node]:
+    """Operands in one order, whichever of those that mean the same they were in."""
+    if is_commutative(name, attributes):
+        return sorted(operands, key=lambda n: n.id)
+    if name == "fma":
+        return [*sorted(operands[:2], key=lambda n: n.id), *operands[2:]]
+    return list(operands)
+
+
+def _is_equality(attributes: dict[str, Attribute]) -> bool:
+    predicate = attributes.get("comparison_predicate")
+    return isinstance(predicate, EnumAttr) and predicate.value in ("equal", "not_equal")
 
 
 class Plan(NamedTuple):
@@ -254,6 +321,18 @@ def is_effect(op: Operation) -> bool:
     return not (spec.is_pure or op.name == "assume") or spec.is_terminator
 
 
+def plain_text(op: Operation) -> str | None:
+    """The text of an unknown operation without what means nothing; None for a known one."""
+    if op.opaque_text is None:
+        return None
+    strings = r'("(?:[^"\\]|\\.)*")'
+    parts = re.split(strings, op.opaque_text)
+    for k in range(0, len(parts), 2):
+        text = re.sub(r"[!#]?cuda_tile\.", "", parts[k])
+        parts[k] = re.sub(r"\s*([^\w\s.%@-])\s*", r"\1", text)
+    return "".join(parts)
+
+
 class _Builder:
     def __init__(self, flow: Flow, plan: Plan | None):
         self.flow = flow
@@ -277,7 +356,7 @@ class _Builder:
                 self._pure(op)
         return effects
 
-    # -- values -------------------------------------------------------------------------------------
+    # -- values -----------------------------------------------------------------------------------
 
     def _node(self, value: Value) -> Node:
         return self.flow.nodes[value]
@@ -293,6 +372,10 @@ class _Builder:
         # A promise about a value that nobody reads promises nothing.
         if op.results[0].users:
             predicate = op.attributes["predicate"]
+            known = self.flow.known.setdefault(node, set())
+            if not _in_branch(op) and predicate not in known:
+                known.add(predicate)
+                self.flow.assumes.setdefault(node, {})[predicate] = op
             self.flow.assumes.setdefault(node, {}).setdefault(predicate, op)
 
     def _pure(self, op: Operation) -> None:
@@ -317,14 +400,14 @@ class _Builder:
         body: list[Node],
         number: int,
     ) -> Node:
-        if op.spec is not None and "commutative" in op.spec.traits:
-            operands = sorted(operands, key=lambda n: n.id)
+        operands = in_order(op.name, attributes, operands)
+        text = plain_text(op)
+        if text is not None:
+            attributes = (*attributes, ("#text", StringAttr(text)))
         if op.segments is not None:
             # Which of the optional operands are there is part of what is computed.
             attributes = (*attributes, ("#segments", _segments_attribute(op)))
-        return self.table.node(
-            op.name, value.type, operands, attributes, body=body, output=number
-        )
+        return self.table.node(op.name, value.type, operands, attributes, body=body, output=number)
 
     def _body(self, op: Operation) -> list[Node]:
         """What the body of a reduce or scan yields, its arguments being `param` leaves."""
@@ -343,7 +426,7 @@ class _Builder:
                         self._pure(inner)
         return nodes
 
-    # -- effects ------------------------------------------------------------------------------------
+    # -- effects ----------------------------------------------------------------------------------
 
     def _effect(self, op: Operation, path: Label, depth: int, parent: Effect | None) -> Effect:
         if op.name in _CONTROL and op.spec is not None:
@@ -351,14 +434,17 @@ class _Builder:
         else:
             effect = self._simple(op, path, depth, parent)
         self.flow.by_label[effect.label] = effect
-        for number, value in enumerate(op.results):
-            if op.name in ("for", "loop"):
-                break
-            if not isinstance(value.type, TokenType):
-                self.flow.nodes[value] = self.table.node(
-                    "result", value.type, detail=(effect.label, number)
-                )
+        if op.name not in ("for", "loop"):
+            # Tokens do not count: a kernel may thread more of them through a branch than another.
+            values = [v for v in op.results if not isinstance(v.type, TokenType)]
+            self._results(effect, list(enumerate(values)))
         return effect
+
+    def _results(self, effect: Effect, numbered: list[tuple[int, Value]]) -> None:
+        for number, value in numbered:
+            self.flow.nodes[value] = self.table.node(
+                "result", value.type, detail=(effect.label, number)
+            )
 
     def _simple(self, op: Operation, path: Label, depth: int, parent: Effect | None) -> Effect:
         operands = self._named_operands(op)
@@ -369,7 +455,7 @@ class _Builder:
             attributes,
             tuple((name, tuple(n.id for n in nodes)) for name, nodes in operands.items()),
             tuple(v.type for v in op.results),
-            op.opaque_text,
+            plain_text(op),
         )
         count = self._counts.get(key, 0)
         self._counts[key] = count + 1
@@ -452,22 +538,18 @@ class _Builder:
                 "carried", argument.type, detail=(effect.label, "argument", number)
             )
         self._loops.append(_places(effect, len(initial)))
-        effect.regions.append(
-            self.block(op.regions[0].block, (effect.label,), depth + 1, effect)
-        )
+        effect.regions.append(self.block(op.regions[0].block, (effect.label,), depth + 1, effect))
         self._loops.pop()
         self._loop_results(op, effect)
 
     def _loop_results(self, op: Operation, effect: Effect) -> None:
         """Results of a `for` are its carried values; those of a `loop` are what `break` gives."""
-        numbers = {c.place: n for n, c in enumerate(effect.carried)}
-        for place, value in enumerate(op.results):
-            if isinstance(value.type, TokenType):
-                continue
-            number = numbers.get(place, place) if op.name == "for" else place
-            self.flow.nodes[value] = self.table.node(
-                "result", value.type, detail=(effect.label, number)
-            )
+        values = [v for v in op.results if not isinstance(v.type, TokenType)]
+        if op.name == "for":
+            numbers = {c.place: n for n, c in enumerate(effect.carried)}
+            self._results(effect, [(numbers.get(v.index, v.index), v) for v in values])
+        else:
+            self._results(effect, list(enumerate(values)))
 
 
 def _leaves(effect: Effect) -> bool:
@@ -476,7 +558,7 @@ def _leaves(effect: Effect) -> bool:
 
 
 def _places(effect: Effect, count: int) -> list[int]:
-    """The places of all carried values, those that are no tokens first and in their common order."""
+    """The places of all carried values: first those that are no tokens, in their common order."""
     ordered = [c.place for c in effect.carried]
     return ordered + [place for place in range(count) if place not in set(ordered)]
 
@@ -490,7 +572,7 @@ def _in_order_of(other: Effect | None, effect: Effect) -> list[Carried]:
         return effect.carried
     mine = effect.carried
     if [c.type for c in mine] == [c.type for c in other.carried] and all(
-        a.initial is b.initial for a, b in zip(mine, other.carried)
+        a.initial is b.initial for a, b in zip(mine, other.carried, strict=True)
     ):
         return mine
     rest = list(mine)
@@ -515,16 +597,26 @@ def _attributes(op: Operation, module: Module) -> list[tuple[str, Attribute]]:
     found = [(n, v) for n, v in op.attributes.items() if n != "optimization_hints"]
     if op.name == "get_global":
         return [("global", _global_value(op, module))]
+    if op.name == "cmpi" and _is_equality(op.attributes):
+        # Whether two integers are equal does not depend on how their sign is read.
+        return [(n, v) for n, v in found if n != "signedness"]
     return found
 
 
 def _global_value(op: Operation, module: Module) -> Attribute:
-    """Name and value of a global: two kernels may call one buffer differently."""
+    """What a global is, without its name: two kernels may call one buffer differently.
+
+    A global is told from others with the same attributes by its place among them.
+    """
     name = op.attributes["name"]
     assert isinstance(name, SymbolRefAttr)
+    twins: dict[DictAttr, int] = {}
     for item in module.globals:
-        if isinstance(item, Global) and item.symbol == name.value:
-            return ArrayAttr((StringAttr(item.symbol), item.value))
+        rest = tuple((n, v) for n, v in item.attributes.items() if n != "sym_name")
+        what = DictAttr(rest)
+        twins[what] = twins.get(what, 0) + 1
+        if item.symbol == name.value:
+            return ArrayAttr((what, IntegerAttr(twins[what], I32)))
     return StringAttr(name.value)
 
 
@@ -542,10 +634,8 @@ def fold(table: NodeTable, name: str, type: Type, operands: Sequence[Node]) -> N
     value = source.attribute("value") if source.name == "constant" else None
     if isinstance(value, DenseElementsAttr) and value.is_splat and isinstance(type, TileType):
         return table.constant(type, value.raw)
-    if name == "reshape" and source.name == "reshape":
-        return fold(table, name, type, source.operands) or table.node(
-            "reshape", type, source.operands
-        )
+    if name == source.name:
+        return fold(table, name, type, source.operands) or table.node(name, type, source.operands)
     return None
 
 

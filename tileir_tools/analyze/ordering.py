@@ -1,24 +1,41 @@
 """What tokens order: which memory operations must happen before which.
 
-Place in the flow: Module -> **facts**; imports `model`. Tokens run through joins, loops and branches; only
-the order that they impose between operations counts, not how many tokens there are.
+Place in the flow: Module -> **facts**; imports `model`. Tokens run through joins, loops and
+branches; only the order that they impose between operations counts, not how many tokens there are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..model import Operation, TokenType, Value
 
 
 class Before(NamedTuple):
-    """An operation that must come first; `carried`: in an earlier iteration of a loop around both."""
+    """An operation that must come first; `carried`: in an earlier iteration of a loop."""
 
     op: Operation
     carried: bool
 
 
-def token_sources(value: Value) -> tuple[list[tuple[Value, bool]], Operation | None]:
+class Ends:
+    """Finds the terminators that give a loop or branch its values; looks at each of them once."""
+
+    def __init__(self) -> None:
+        self._found: dict[Operation, list[Operation]] = {}
+
+    def given(self, op: Operation, terminator: str, place: int) -> list[Value]:
+        """What the terminators of one kind give for one of the values of `op`."""
+        ends = self._found.get(op)
+        if ends is None:
+            names = ("yield", "break", "continue")
+            ends = [o for o in op.walk() if o.name in names and _target(o) is op]
+            self._found[op] = ends
+        return [o.operands[place] for o in ends if o.name == terminator and place < len(o.operands)]
+
+
+def token_sources(value: Value, ends: Ends) -> tuple[list[tuple[Value, bool]], Operation | None]:
     """Where a token comes from: other tokens (True where a loop carries them), or an operation."""
     owner = value.owner
     if isinstance(owner, Operation):
@@ -27,7 +44,7 @@ def token_sources(value: Value) -> tuple[list[tuple[Value, bool]], Operation | N
         if owner.name == "make_token":
             return [], None
         if owner.name in ("for", "loop", "if") and owner.spec is not None:
-            return _result_sources(owner, value.index), None
+            return _result_sources(owner, value.index, ends), None
         return [], owner
     loop = owner.parent.parent if owner.parent else None
     if loop is None or loop.name not in ("for", "loop"):
@@ -35,25 +52,16 @@ def token_sources(value: Value) -> tuple[list[tuple[Value, bool]], Operation | N
     place = value.index - (1 if loop.name == "for" else 0)
     initial = loop.operand_group("initValues")
     sources = [(initial[place], False)] if place < len(initial) else []
-    return sources + [(v, True) for v in _yielded(loop, "continue", place)], None
+    return sources + [(v, True) for v in ends.given(loop, "continue", place)], None
 
 
-def _result_sources(op: Operation, index: int) -> list[tuple[Value, bool]]:
+def _result_sources(op: Operation, index: int, ends: Ends) -> list[tuple[Value, bool]]:
     if op.name == "if":
-        return [(v, False) for v in _yielded(op, "yield", index)]
+        return [(v, False) for v in ends.given(op, "yield", index)]
     if op.name == "loop":
-        return [(v, False) for v in _yielded(op, "break", index)]
+        return [(v, False) for v in ends.given(op, "break", index)]
     initial = op.operand_group("initValues")
-    return [(v, False) for v in [initial[index], *_yielded(op, "continue", index)]]
-
-
-def _yielded(op: Operation, terminator: str, place: int) -> list[Value]:
-    """What the terminators of a loop or branch give for one of its values."""
-    found = []
-    for inner in op.walk():
-        if inner.name == terminator and place < len(inner.operands) and _target(inner) is op:
-            found.append(inner.operands[place])
-    return found
+    return [(v, False) for v in [initial[index], *ends.given(op, "continue", index)]]
 
 
 def _target(terminator: Operation) -> Operation | None:
@@ -66,14 +74,18 @@ def _target(terminator: Operation) -> Operation | None:
     return op
 
 
-def direct_predecessors(op: Operation) -> list[Before]:
-    """The operations whose tokens reach an operation's token operands without another in between."""
+def direct_predecessors(op: Operation, ends: Ends | None = None) -> list[Before]:
+    """The operations whose tokens reach an operation's tokens without another in between.
+
+    Who asks about many operations passes one `ends` along.
+    """
+    ends = ends if ends is not None else Ends()
     found: dict[Before, None] = {}
     pending = [(v, False) for v in op.operands if isinstance(v.type, TokenType)]
     seen = set(pending)
     while pending:
         value, carried = pending.pop()
-        sources, producer = token_sources(value)
+        sources, producer = token_sources(value, ends)
         if producer is not None:
             found[Before(producer, carried)] = None
         for source, loops in sources:
@@ -89,12 +101,14 @@ class Order:
 
     def __init__(self, entry: Operation):
         self._direct: dict[Operation, list[Before]] = {}
+        self._known: dict[tuple[Before, Operation], bool] = {}
+        self._required: dict[Operation, list[Before]] = {}
+        ends = Ends()
         for op in entry.walk():
             if op.name not in ("for", "loop", "if", "join_tokens", "make_token", *_TERMINATORS):
-                predecessors = direct_predecessors(op)
+                predecessors = direct_predecessors(op, ends)
                 if predecessors or any(isinstance(v.type, TokenType) for v in op.results):
                     self._direct[op] = predecessors
-        self._all: dict[Operation, set[Before]] = {}
 
     @property
     def ops(self) -> list[Operation]:
@@ -107,20 +121,98 @@ class Order:
 
     def all_before(self, op: Operation) -> set[Before]:
         """Every operation that must come before one, over any number of steps."""
-        known = self._all.get(op)
-        if known is not None:
-            return known
         found: set[Before] = set()
         pending = list(self.direct(op))
         while pending:
             before = pending.pop()
-            if before in found:
-                continue
-            found.add(before)
-            for earlier in self.direct(before.op):
-                pending.append(Before(earlier.op, earlier.carried or before.carried))
-        self._all[op] = found
+            if before not in found:
+                found.add(before)
+                carried = before.carried
+                pending += [Before(b.op, b.carried or carried) for b in self.direct(before.op)]
         return found
+
+    def holds(self, before: Before, op: Operation) -> bool:
+        """Whether an operation must come before another one, over any number of steps."""
+        known = self._known.get((before, op))
+        if known is None:
+            known = self._known[before, op] = self._find(before, op)
+        return known
+
+    def _find(self, wanted: Before, op: Operation) -> bool:
+        """Look for `wanted` behind `op`; what is known of the operations in between is not redone."""
+        seen: set[Before] = set()
+        pending = list(self.direct(op))
+        while pending:
+            one = pending.pop()
+            if one == wanted:
+                return True
+            if one in seen:
+                continue
+            seen.add(one)
+            known = self._known.get((wanted, one.op)) if not one.carried else None
+            if known:
+                return True
+            if known is None:
+                pending += [Before(b.op, b.carried or one.carried) for b in self.direct(one.op)]
+        # Nothing between here and there has it before itself, either.
+        self._known.update({(wanted, one.op): False for one in seen if not one.carried})
+        return False
+
+    def required(self, op: Operation, kind: Callable[[Operation], str]) -> list[Before]:
+        """What has to be asked of another kernel, so that it orders all that this one orders.
+
+        `kind` says what an operation is to the order, in the words of `conflict`. Where the order
+        counts for two steps in a row, what comes of both need not be asked for.
+        """
+        mine = kind(op)
+        found: dict[Before, None] = {}
+        seen: set[Before] = set()
+        pending = list(self.direct(op))
+        while pending:
+            before = pending.pop()
+            if before in seen:
+                continue
+            seen.add(before)
+            theirs = kind(before.op)
+            counts = conflict(mine, theirs)
+            if counts:
+                found[before] = None
+            elif mine == theirs and before.op in self._required:
+                # What is asked for an operation of the same kind is asked for this one.
+                for b in self._required[before.op]:
+                    found[Before(b.op, b.carried or before.carried)] = None
+                continue
+            for b in self.direct(before.op):
+                if not (counts and conflict(kind(b.op), theirs)):
+                    pending.append(Before(b.op, b.carried or before.carried))
+        self._required[op] = list(found)
+        return list(found)
+
+
+# What an operation is to the order of others.
+READS, WRITES, PRINTS, ABSENT = "reads", "writes", "prints", "absent"
+
+
+def conflict(one: str, other: str) -> bool:
+    """Whether the order of two operations can matter.
+
+    It does not for two that only read, nor for a print and anything but another print.
+    """
+    if ABSENT in (one, other):
+        return False
+    if PRINTS in (one, other):
+        return one == other
+    return WRITES in (one, other)
+
+
+def kind_in_order(op: Operation) -> str:
+    """What an operation is to the order of others; one of unknown effect writes."""
+    if op.name == "print_tko":
+        return PRINTS
+    if op.spec is None or "loads" not in op.spec.traits:
+        return WRITES
+    weak = op.keyword("memory_ordering_semantics") in (None, "weak", "relaxed")
+    return READS if weak else WRITES
 
 
 _TERMINATORS = ("return", "break", "continue", "yield")

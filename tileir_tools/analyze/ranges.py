@@ -1,23 +1,27 @@
 """What can be proven about integer values: bounds and divisibility.
 
-Place in the flow: Module -> **facts**; imports `model` and `dataflow`. Used to tell a promise (`assume`)
-that follows from the code from one that somebody must have known from elsewhere.
+Place in the flow: Module -> **facts**; imports `model` and `dataflow`. Used to tell a promise
+(`assume`) that follows from the code from one that somebody must have known from elsewhere.
 """
 
 from __future__ import annotations
 
-from math import gcd
+from collections.abc import Iterator
+from math import gcd, lcm
+from typing import TypeVar
 
 from ..model import Attribute, BoundedAttr, DivByAttr, EnumAttr, SameElementsAttr
 from .dataflow import Flow, Node, scalar_constant
 
-_DEPTH = 24
+# Inclusive bounds; None is an open end.
+Bounds = tuple["int | None", "int | None"]
+_OPEN: Bounds = (None, None)
+_T = TypeVar("_T")
 
 
 def implied(node: Node, predicate: Attribute, flow: Flow) -> bool:
-    """Whether a predicate about a node follows from the code and the assumptions of `flow`."""
-    known = flow.assumes.get(node, {})
-    if predicate in known:
+    """Whether a predicate about a node follows from the code and what `flow` assumes everywhere."""
+    if predicate in flow.known.get(node, ()):
         return True
     if isinstance(predicate, DivByAttr):
         if predicate.every is not None:
@@ -31,24 +35,52 @@ def implied(node: Node, predicate: Attribute, flow: Flow) -> bool:
     return isinstance(predicate, SameElementsAttr) and all(v == 1 for v in predicate.values)
 
 
-def divisor(node: Node, flow: Flow, depth: int = _DEPTH) -> int:
-    """A number that divides every element of a node (0: every element is 0, anything divides it)."""
-    found = 1
-    for predicate in flow.assumes.get(node, {}):
-        if isinstance(predicate, DivByAttr) and predicate.every is None:
-            found = max(found, predicate.divisor)
-    computed = _computed_divisor(node, flow, depth) if depth else 1
-    return 0 if computed == 0 else max(found, computed)
+def _behind(node: Node, flow: Flow, known: dict[Node, _T]) -> Iterator[Node]:
+    """The nodes that a fact about `node` rests on and that are not known yet, innermost first."""
+    seen: set[Node] = set()
+    pending = [(node, False)]
+    while pending:
+        one, ready = pending.pop()
+        if ready:
+            yield one
+        elif one not in seen and one not in known:
+            seen.add(one)
+            pending.append((one, True))
+            pending += [(n, False) for n in (*one.operands, *_loop_limits(one, flow))]
 
 
-def _computed_divisor(node: Node, flow: Flow, depth: int) -> int:
+def _loop_limits(node: Node, flow: Flow) -> list[Node]:
+    """Lower bound and step of the loop whose index a node is."""
+    loop = flow.source_of(node) if node.name == "index" else None
+    if loop is None:
+        return []
+    start, step = loop.node("lowerBound"), loop.node("step")
+    return [start, step] if start is not None and step is not None else []
+
+
+# -- divisibility ----------------------------------------------------------------------------------
+
+
+def divisor(node: Node, flow: Flow) -> int:
+    """A number that divides every element of a node (0, which all divide: every element is 0)."""
+    known = flow.divisors
+    for one in _behind(node, flow, known):
+        found = _computed_divisor(one, [known[n] for n in one.operands])
+        for predicate in flow.known.get(one, ()):
+            if isinstance(predicate, DivByAttr) and predicate.every is None:
+                found = lcm(found, predicate.divisor)
+        known[one] = found
+    return known[node]
+
+
+def _computed_divisor(node: Node, parts: list[int]) -> int:
     value = scalar_constant(node)
     if value is not None:
         return abs(value)
-    parts = [divisor(n, flow, depth - 1) for n in node.operands]
-    if node.name in ("addi", "subi", "maxi", "mini", "select"):
-        numbers = parts[1:] if node.name == "select" else parts
-        return gcd(*numbers)
+    if node.name in ("addi", "subi", "maxi", "mini"):
+        return gcd(*parts)
+    if node.name == "select":
+        return gcd(*parts[1:])
     if node.name == "muli":
         return parts[0] * parts[1]
     if node.name in ("reshape", "broadcast", "exti", "permute"):
@@ -56,65 +88,66 @@ def _computed_divisor(node: Node, flow: Flow, depth: int) -> int:
     return 1
 
 
-def bounds(node: Node, flow: Flow, depth: int = _DEPTH) -> tuple[int | None, int | None]:
-    """Inclusive bounds of every element of a node; None where nothing is known."""
-    lower, upper = _computed_bounds(node, flow, depth) if depth else (None, None)
-    for predicate in flow.assumes.get(node, {}):
-        if isinstance(predicate, BoundedAttr):
-            if predicate.lower is not None:
-                lower = predicate.lower if lower is None else max(lower, predicate.lower)
-            if predicate.upper is not None:
-                upper = predicate.upper if upper is None else min(upper, predicate.upper)
-    return lower, upper
+# -- bounds ----------------------------------------------------------------------------------------
 
 
-def _computed_bounds(node: Node, flow: Flow, depth: int) -> tuple[int | None, int | None]:
+def bounds(node: Node, flow: Flow) -> Bounds:
+    """Inclusive signed bounds of every element of a node; None where nothing is known."""
+    known = flow.bounds
+    for one in _behind(node, flow, known):
+        found = _computed_bounds(one, [known[n] for n in one.operands], flow)
+        for predicate in flow.known.get(one, ()):
+            if isinstance(predicate, BoundedAttr):
+                found = _narrowed(found, (predicate.lower, predicate.upper))
+        known[one] = found
+    return known[node]
+
+
+def _narrowed(one: Bounds, other: Bounds) -> Bounds:
+    lowers = [low for low, _ in (one, other) if low is not None]
+    uppers = [high for _, high in (one, other) if high is not None]
+    return max(lowers, default=None), min(uppers, default=None)
+
+
+def _computed_bounds(node: Node, parts: list[Bounds], flow: Flow) -> Bounds:
     value = scalar_constant(node)
     if value is not None:
         return value, value
-    if node.name == "get_tile_block_id":
+    if node.name in ("get_tile_block_id", "iota", "get_index_space_shape", "get_tensor_shape"):
         return 0, None
     if node.name == "get_num_tile_blocks":
         return 1, None
-    if node.name in ("iota", "get_index_space_shape", "get_tensor_shape"):
-        return 0, None
     if node.name == "index":
-        return _index_bounds(node, flow, depth)
-    parts = [bounds(n, flow, depth - 1) for n in node.operands]
-    if node.name in ("reshape", "broadcast", "permute", "exti") and parts:
-        signed = node.attribute("signedness")
-        if node.name != "exti" or (isinstance(signed, EnumAttr) and signed.value == "signed"):
-            return parts[0]
+        limits = _loop_limits(node, flow)
+        # The index starts at the lower bound and grows where the step does.
+        step = flow.bounds[limits[1]][0] if limits else None
+        return (flow.bounds[limits[0]][0], None) if step is not None and step >= 0 else _OPEN
+    if node.name in ("reshape", "broadcast", "permute"):
+        return parts[0]
+    if node.name == "exti":
+        return parts[0] if _is_signed(node) else (0, None)
     return _arithmetic_bounds(node, parts)
 
 
-def _arithmetic_bounds(
-    node: Node, parts: list[tuple[int | None, int | None]]
-) -> tuple[int | None, int | None]:
+def _is_signed(node: Node) -> bool:
+    found = node.attribute("signedness")
+    return isinstance(found, EnumAttr) and found.value == "signed"
+
+
+def _arithmetic_bounds(node: Node, parts: list[Bounds]) -> Bounds:
     """Lower bounds of sums, products, quotients and remainders of numbers that are not negative."""
     lowers = [low for low, _ in parts]
-    if node.name == "maxi" and any(low is not None for low in lowers):
-        return max(low for low in lowers if low is not None), None
     known = [low for low in lowers if low is not None]
+    if node.name == "maxi" and _is_signed(node) and known:
+        return max(known), None
     if len(known) != len(parts) or not known or min(known) < 0:
-        return None, None
+        return _OPEN
     if node.name == "addi":
         return sum(known), None
     if node.name == "muli":
         return known[0] * known[1], None
-    if node.name in ("divi", "remi", "mini"):
-        return (min(known) if node.name == "mini" else 0), None
-    return None, None
-
-
-def _index_bounds(node: Node, flow: Flow, depth: int) -> tuple[int | None, int | None]:
-    """The induction variable of a `for` starts at its lower bound and grows."""
-    loop = flow.by_label.get(node.detail[0])  # type: ignore[arg-type]
-    if loop is None:
-        return None, None
-    start, step = loop.node("lowerBound"), loop.node("step")
-    if start is None or step is None:
-        return None, None
-    lower, _ = bounds(start, flow, depth - 1)
-    step_lower, _ = bounds(step, flow, depth - 1)
-    return (lower, None) if step_lower is not None and step_lower >= 0 else (None, None)
+    if node.name in ("mini", "maxi"):
+        return (min(known) if node.name == "mini" else max(known)), None
+    if node.name in ("divi", "remi"):
+        return 0, None
+    return _OPEN

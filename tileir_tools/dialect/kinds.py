@@ -7,6 +7,8 @@ belongs; imports `spec` and `model`. Only the kind is asked for here: that `addi
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from ..model import (
     Operation,
     TensorViewType,
@@ -24,6 +26,8 @@ _CLASSES: dict[str, type[Type]] = {
     "token": TokenType,
     "view": ViewType,
 }
+
+_type_of = attrgetter("type")
 
 _NAMES: dict[type[Type], str] = {
     TensorViewType: "a tensor_view",
@@ -43,9 +47,11 @@ def misfit(op: Operation) -> str | None:
     The numbers of operands and results must be right already.
     """
     spec = op.spec
-    if spec is None:
+    if spec is None or spec.takes_anything:
         return None
-    key = (spec, op.segments, *[v.type for v in op.operands], *[v.type for v in op.results])
+    if spec.takes_tiles_only and _all_tiles(op.operands) and _all_tiles(op.results):
+        return None
+    key = (spec, op.segments, *map(_type_of, op.operands), *map(_type_of, op.results))
     if key in _fitting:
         return None
     sizes = op.segments if op.segments is not None else (1,) * len(spec.operands)
@@ -62,6 +68,14 @@ def misfit(op: Operation) -> str | None:
             return f"result '{result.name}' of {spec.mnemonic} must be {wrong}"
     _fitting.add(key)
     return None
+
+
+def _all_tiles(values: list[Value]) -> bool:
+    # Most operations are of tiles only: no key has to be made for them.
+    for value in values:  # noqa: SIM110 (a generator costs more than the loop)
+        if value.type.__class__ is not TileType:
+            return False
+    return True
 
 
 def _wrong(values: list[Value], constraint: str) -> str | None:

@@ -225,7 +225,7 @@ _op(
     "13.1",
     "value:any",
     "predicate:predicate",
-    "result",
+    "result:any",
     " @predicate, %value{} : <value>",
     same="value result",
 )

@@ -72,6 +72,8 @@ class OpSpec:
         "same",
         "since",
         "single_operands",
+        "takes_anything",
+        "takes_tiles_only",
         "traits",
     )
 
@@ -99,6 +101,9 @@ class OpSpec:
         self._operand_index = {o.name: i for i, o in enumerate(operands)}
         self._result_index = {r.name: i for i, r in enumerate(results)}
         self.single_operands = not any(o.arity for o in operands)
+        constraints = {row.constraint for row in (*operands, *results)}
+        self.takes_anything = constraints == {"any"}
+        self.takes_tiles_only = not constraints & {"any", "token", "tensor_view", "view"}
         self.is_pure = "pure" in traits
         self.is_terminator = "terminator" in traits
 

@@ -46,8 +46,8 @@ def diff(
     Args:
         reference: the module (or modules) that is right.
         generated: the module (or modules) to judge.
-        arch: target for which hints are resolved (`sm_100`); None: every target that either side names,
-            `default` alone where none is named.
+        arch: target for which hints are resolved (`sm_100`); None: every target that either side
+            names, `default` alone where none is named.
         policy: severities that differ from the rules' own: code -> "CRITICAL", "WARN" or "INFO".
         entry: compare only entries whose symbol contains this text.
 
@@ -55,7 +55,8 @@ def diff(
         A Diff; `verdict` is "PASS", "FAIL_FIXABLE" or "PASS_WITH_NOTES".
 
     Raises:
-        UsageError: unknown arch, rule code or severity; a side without entries; no entry of that name.
+        UsageError: unknown arch, rule code or severity; a side without entries; no entry of that
+            name.
     """
     left = [reference] if isinstance(reference, Module) else list(reference)
     right = [generated] if isinstance(generated, Module) else list(generated)

@@ -1,16 +1,16 @@
 """Comparing two entries: from pairs of effects down to the operations that differ.
 
-Place in the flow: facts -> **findings**; imports `analyze`, `match`, `rewrites`, `rules`, `finding`.
+Place in the flow: facts -> **findings**; imports `analyze`, `match`, `values`, `finding`.
 
 Both dataflow graphs live in one node table, so equal values are one node and most of two kernels is
-proven equal by identity. Where two corresponding values are not one node, `Values.explain` walks down
-both expressions together until it meets the operations that differ; each difference is reported once,
-under the rule that its operation and its use call for.
+proven equal by identity. Where two corresponding values are not one node, `Values.explain` walks
+down both expressions together until it meets the operations that differ; each difference is
+reported once, under the rule that its operation and its use call for.
 """
 
 from __future__ import annotations
 
-from ..analyze.dataflow import NodeTable, Plan, build_flow
+from ..analyze.dataflow import Flow, NodeTable, Plan, build_flow
 from ..model import Entry, Module
 from .assumptions import compare_assumptions
 from .effects import compare_effects
@@ -21,6 +21,7 @@ from .order import compare_order
 from .pair import Pair
 from .placement import compare_placement
 from .values import Values
+from .words import say_attribute
 
 
 def compare_entries(
@@ -35,13 +36,18 @@ def compare_entries(
     pair = _prepare(reference, generated, reference_module, generated_module, arches, severities)
     values = Values(pair)
     _compare_parameters(pair)
+    _compare_entry_attributes(pair)
     compare_effects(pair, values)
-    compare_order(pair)
-    compare_assumptions(pair)
-    compare_hints(pair)
     compare_placement(pair)
-    findings = sorted(pair.findings, key=severity_rank)
+    compare_order(pair)
+    compare_assumptions(pair, values)
+    compare_hints(pair)
+    findings = sorted(pair.findings(), key=severity_rank)
     return EntryDiff(reference.symbol, generated.symbol, tuple(findings))
+
+
+# How often correspondence is looked for again with what is known by then.
+_ROUNDS = 4
 
 
 def _prepare(
@@ -52,25 +58,34 @@ def _prepare(
     arches: tuple[str | None, ...],
     severities: dict[str, str],
 ) -> Pair:
-    """Build both graphs. The generated one is built twice: to find out what corresponds, and again
-    with the labels of the reference, so that what comes from corresponding effects is one node."""
+    """Build both graphs and find out what corresponds.
+
+    What corresponds decides which values of the generated kernel are nodes of the reference, and
+    these decide what corresponds: the generated graph is built again with the labels of the
+    reference until nothing changes. For equal kernels that is at once.
+    """
     table = NodeTable()
     left = build_flow(reference, reference_module, table)
     arguments = match_arguments(reference, generated)
-    labels = match_controls(left, generated)
-    first = build_flow(generated, generated_module, table, Plan(arguments, labels, left))
-    matching = match_effects(left, first)
-    labels = {**labels, **{b.op: a.label for a, b in matching.pairs}}
-    right = build_flow(generated, generated_module, table, Plan(arguments, labels, left))
-    # The matching speaks of the first build's effects; the second has the same operations.
-    again = {e.op: e for e in right.every_effect()}
-    matching = Matching(
-        [(a, again[b.op]) for a, b in matching.pairs],
-        matching.moved,
-        matching.missing,
-        [again[e.op] for e in matching.extra],
-    )
+    controls = match_controls(left, generated)
+    labels = controls
+    for _ in range(_ROUNDS):
+        right = build_flow(generated, generated_module, table, Plan(arguments, labels, left))
+        matching = match_effects(left, right)
+        if all(a.label == b.label for a, b in matching.pairs):
+            break
+        labels = {**controls, **{b.op: a.label for a, b in matching.pairs}}
+    else:
+        right = build_flow(generated, generated_module, table, Plan(arguments, labels, left))
+        matching = _in_flow(matching, right)
     return Pair(left, right, matching, arches, severities)
+
+
+def _in_flow(matching: Matching, right: Flow) -> Matching:
+    """The same matching, in the effects of a later build of the same entry."""
+    again = {e.op: e for e in right.every_effect()}
+    pairs = [(a, again[b.op]) for a, b in matching.pairs]
+    return Matching(pairs, matching.missing, [again[e.op] for e in matching.extra])
 
 
 def _compare_parameters(pair: Pair) -> None:
@@ -78,8 +93,27 @@ def _compare_parameters(pair: Pair) -> None:
     right = [v.type for v in pair.generated.entry.arguments]
     if left == right:
         return
-    count = f"{len(left)} parameters in the reference, {len(right)} in the generated kernel"
+    text = f"{len(left)} parameters in the reference, {len(right)} in the generated kernel"
     if len(left) == len(right):
-        k = next(k for k, (a, b) in enumerate(zip(left, right)) if a is not b)
-        count = f"parameter {k} is {left[k]} in the reference and {right[k]} in the generated kernel"
-    pair.report("ABI001", DIFFERS, count, pair.reference.entry, pair.generated.entry)
+        different = [k for k, t in enumerate(left) if t is not right[k]]
+        k = different[0]
+        text = f"parameter {k} is {left[k]} in the reference and {right[k]} in the generated kernel"
+        if len(different) > 1:
+            text += f" (and {len(different) - 1} more differ)"
+    pair.report("ABI001", DIFFERS, text, pair.reference.entry, pair.generated.entry)
+
+
+# What is compared elsewhere, or is only a name.
+_COMPARED = frozenset({"sym_name", "function_type", "optimization_hints"})
+
+
+def _compare_entry_attributes(pair: Pair) -> None:
+    """Attributes of parameters and results, and whatever else is written at the entry."""
+    one, other = pair.reference.entry, pair.generated.entry
+    for name in sorted({*one.attributes, *other.attributes} - _COMPARED):
+        left, right = one.attributes.get(name), other.attributes.get(name)
+        if left is not right:
+            text = f"{name} of the entry is {say_attribute(left)} in the reference and "
+            text += f"{say_attribute(right)} in the generated kernel"
+            code = "ABI001" if name == "arg_attrs" else "DFL004"
+            pair.report(code, DIFFERS, text, one, other)

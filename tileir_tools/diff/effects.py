@@ -5,17 +5,20 @@ Place in the flow: facts -> **findings**; imports `analyze`, `pair`, `values`.
 
 from __future__ import annotations
 
-from ..analyze.dataflow import Effect
-from ..model import DenseArrayAttr
-from .finding import DIFFERS, EXTRA, MISSING
+from itertools import chain
+
+from ..analyze.dataflow import Effect, plain_text
+from ..model import DenseArrayAttr, Operation
+from .finding import DIFFERS, EXTRA, MISSING, SEMANTIC_EQUIV
 from .match import kind_of
 from .pair import Pair
 from .values import Use, Values
+from .viewtypes import same_addresses, widened
 
-_MEMORY = ("load", "store", "atomic")
 _TERMINATORS = ("return", "break", "continue", "yield")
 
-# Operand group of an effect -> the rule that differences in it fall under; None: the operation decides.
+# Operand group of an effect -> the rule that differences in it fall under; None: what differs
+# decides.
 _GROUP_CODES: dict[str, str | None] = {
     "index": "MEM004",
     "source": "MEM004",
@@ -43,41 +46,41 @@ _ATTRIBUTE_CODES = {
 def compare_effects(pair: Pair, values: Values) -> None:
     """Report in what corresponding effects differ, and what has no counterpart."""
     for one, other in pair.matching.pairs:
-        _compare_kind(pair, one, other)
+        if kind_of(one) == "loop" and one.name != other.name:
+            text = f"`{one.name}` in the reference, `{other.name}` in the generated kernel"
+            pair.report("LOP001", DIFFERS, text, one.op, other.op)
+            # Bounds and carried values of a `for` and a `loop` cannot be compared.
+            continue
+        if one.name != other.name:
+            code = "LOP006" if one.op.terminator else "MEM003"
+            text = f"{one.name} in the reference, {other.name} in the generated kernel"
+            pair.report(code, DIFFERS, text, one.op, other.op)
+            _misplace_around(pair, one, code)
+        if one.op.spec is None:
+            _compare_opaque(pair, one, other)
         _compare_attributes(pair, one, other)
         _compare_operands(pair, values, one, other)
+        _compare_results(pair, one, other)
         _compare_carried(pair, values, one, other)
+    _note_unknown_in_bodies(pair)
+    values.swizzles.report()
     _report_unmatched(pair)
 
 
-def _compare_kind(pair: Pair, one: Effect, other: Effect) -> None:
-    if one.name != other.name:
-        code = "LOP001" if kind_of(one) == "loop" else "MEM003"
-        pair.report(
-            code,
-            DIFFERS,
-            f"{one.name} in the reference, {other.name} in the generated kernel",
-            one.op,
-            other.op,
-        )
-    if one.op.spec is None:
-        _compare_opaque(pair, one, other)
-    if id(one) in pair.matching.moved:
-        writes = kind_of(one) in ("store", "atomic")
-        code = "MEM016" if writes else "MEM015" if kind_of(one) == "load" else "LOP006"
-        pair.report(
-            code,
-            DIFFERS,
-            f"{one.name} stands at loop depth {one.depth} in the reference and at {other.depth} in "
-            "the generated kernel",
-            one.op,
-            other.op,
-        )
+def _note_unknown_in_bodies(pair: Pair) -> None:
+    """Unknown operations in the bodies of reductions are part of values; they are noted here."""
+    ours = {e.op for e in pair.reference.every_effect()}
+    for op in pair.reference.entry.walk():
+        if op.spec is None and op not in ours:
+            text = f"operation '{op.name}' is not known; it is compared by its text"
+            pair.report("OPQ001", DIFFERS, text, op, None)
 
 
 def _compare_opaque(pair: Pair, one: Effect, other: Effect) -> None:
-    same = (one.op.opaque_text, one.op.attributes) == (other.op.opaque_text, other.op.attributes)
-    if same:
+    def contents(op: Operation) -> tuple[object, ...]:
+        return plain_text(op), op.attributes, [v.type for v in op.results]
+
+    if contents(one.op) == contents(other.op):
         message = f"operation '{one.name}' is not known; its text is equal on both sides"
         pair.report("OPQ001", DIFFERS, message, one.op, other.op)
     else:
@@ -135,18 +138,80 @@ def _promised(effect: Effect) -> set[int]:
 
 
 def _compare_operands(pair: Pair, values: Values, one: Effect, other: Effect) -> None:
-    if kind_of(one) in _MEMORY and one.name != other.name:
+    if one.name in ("break", "continue") and not _ends_alike(pair, one, other):
+        return
+    if one.name != other.name:
         # View against pointer: the operands are not comparable, what is stored is.
         _explain_stored(values, one, other)
         return
-    for group in (*one.operands, *(g for g in other.operands if g not in one.operands)):
+    groups = list(dict.fromkeys((*one.operands, *other.operands)))
+    if _same_elements(pair, one, other):
+        groups = [g for g in groups if g not in ("view", "index")]
+    padding = kind_of(one) not in ("store", "atomic")
+    for group in groups:
         left, right = one.operands.get(group, ()), other.operands.get(group, ())
+        if one.name == "continue" and _carry_unlike(pair, one, other):
+            continue
         code = _group_code(one, group)
         if len(left) != len(right):
             _report_group_size(pair, one, other, group, len(left), len(right))
             continue
-        for number, (a, b) in enumerate(zip(left, right)):
-            values.explain(a, b, Use(_role(one, group, number), code, one.op, other.op))
+        for number, (a, b) in enumerate(zip(left, right, strict=True)):
+            role = _role(one, group, number)
+            if group == "index" and a is not b and widened(a) is widened(b):
+                text = "the index has another width"
+                pair.report("EQV001", SEMANTIC_EQUIV, text, one.op, other.op, role)
+                continue
+            values.explain(a, b, Use(role, code, one.op, other.op, padding))
+
+
+def _ends_alike(pair: Pair, one: Effect, other: Effect) -> bool:
+    """Whether two ends of an iteration end loops of one kind: else their values have no order."""
+    loops = [_loop_around(e) for e in (one, other)]
+    names = {loop.name for loop in loops if loop is not None}
+    return len(names) <= 1 or not pair.is_critical("LOP001")
+
+
+def _carry_unlike(pair: Pair, one: Effect, other: Effect) -> bool:
+    """Whether the loops carry unlike numbers of values, which is reported for the loops."""
+    loops = [_loop_around(e) for e in (one, other)]
+    counts = {len(loop.carried) for loop in loops if loop is not None}
+    return len(counts) > 1 and pair.is_critical("LOP004")
+
+
+def _loop_around(effect: Effect) -> Effect | None:
+    loop = effect.parent
+    while loop is not None and loop.name not in ("for", "loop"):
+        loop = loop.parent
+    return loop
+
+
+def _same_elements(pair: Pair, one: Effect, other: Effect) -> bool:
+    """Whether another kind of view with other indices touches the same elements; reports it."""
+    view, another = one.node("view"), other.node("view")
+    if view is None or another is None or view is another:
+        return False
+    left, right = one.operands.get("index", ()), other.operands.get("index", ())
+    if len(left) != len(right) or not same_addresses(
+        view, another, list(zip(left, right, strict=True))
+    ):
+        return False
+    text = f"{one.name} touches the same elements through another kind of view"
+    pair.report("EQV001", SEMANTIC_EQUIV, text, one.op, other.op)
+    return True
+
+
+def _compare_results(pair: Pair, one: Effect, other: Effect) -> None:
+    """Report result types that differ and do not follow from what is read."""
+    if one.regions or one.name != other.name or one.op.spec is None:
+        return
+    read = [[n.type for n in chain.from_iterable(e.operands.values())] for e in (one, other)]
+    left, right = ([v.type for v in e.op.results] for e in (one, other))
+    if left == right or read[0] != read[1]:
+        return
+    shown = [", ".join(map(str, types)) for types in (left, right)]
+    text = f"{one.name} gives {shown[0]} in the reference and {shown[1]} in the generated kernel"
+    pair.report("DFL005", DIFFERS, text, one.op, other.op)
 
 
 def _group_code(effect: Effect, group: str) -> str | None:
@@ -154,8 +219,6 @@ def _group_code(effect: Effect, group: str) -> str | None:
         return "LOP005"
     if effect.name in ("assert", "print_tko"):
         return "DFL007"
-    if effect.op.spec is None:
-        return "OPQ002"
     return _GROUP_CODES.get(group)
 
 
@@ -176,12 +239,13 @@ def _report_group_size(
     if one.name == "continue":
         code = "LOP004"
     status = MISSING if left > right else EXTRA
-    if {left, right} == {0, 1}:
+    if {left, right} == {0, 1} and one.name not in _TERMINATORS:
         side = "the reference" if left else "the generated kernel"
         message = f"only {side} has a {group} on {one.name}"
     else:
+        what = "values" if one.name in _TERMINATORS else group
         message = (
-            f"{one.name} has {left} {group} in the reference and {right} in the generated kernel"
+            f"{one.name} has {left} {what} in the reference and {right} in the generated kernel"
         )
     pair.report(code, status, message, one.op, other.op)
 
@@ -206,9 +270,16 @@ def _compare_carried(pair: Pair, values: Values, one: Effect, other: Effect) -> 
             one.op,
             other.op,
         )
-    for number, (left, right) in enumerate(zip(one.carried, other.carried)):
+    for number, (left, right) in enumerate(zip(one.carried, other.carried, strict=False)):
         use = Use(f"start of carried value {number}", "LOP004", one.op, other.op)
         values.explain(left.initial, right.initial, use)
+
+
+def _misplace_around(pair: Pair, effect: Effect, code: str) -> None:
+    """Do not ask for the order of what a break or continue that is something else decides about."""
+    loop = _loop_around(effect)
+    if loop is not None and effect.name in ("break", "continue") and pair.is_critical(code):
+        pair.misplaced.update(loop.op.walk())
 
 
 def _report_unmatched(pair: Pair) -> None:
@@ -218,6 +289,8 @@ def _report_unmatched(pair: Pair) -> None:
             if effect.parent is not None and id(effect.parent) in unmatched:
                 continue
             code = _unmatched_code(effect, status)
+            if status == MISSING:
+                _misplace_around(pair, effect, code)
             if status == MISSING:
                 message = f"{effect.name} of the reference is missing in the generated kernel"
                 pair.report(code, status, message, effect.op, None)

@@ -37,8 +37,8 @@ class Finding(NamedTuple):
     """One difference.
 
     `status` is SEMANTIC_EQUIV, DIFFERS, MISSING (the generated side lacks it) or EXTRA; `severity`
-    CRITICAL, WARN or INFO; `owner` kernel or host; `message` one sentence. `reference` and `generated`
-    are None where a side has nothing to show.
+    CRITICAL, WARN or INFO; `owner` kernel or host; `message` one sentence. `reference` and
+    `generated` are None where a side has nothing to show.
     """
 
     code: str
@@ -92,10 +92,13 @@ def verdict_of(findings: tuple[Finding, ...]) -> str:
 
 
 def place_of(op: Operation | None) -> Place | None:
-    """Where an operation stands, for a report."""
+    """Where an operation stands; what the text leaves out stands in what is around it."""
     if op is None:
         return None
-    span = op.span
+    around: Operation | None = op
+    while around is not None and around.span is None:
+        around = around.parent_op
+    span = around.span if around is not None else None
     origin = op.location.file_line
     if span is None:
         return Place("", 0, 0, op.name, origin)
@@ -125,5 +128,13 @@ def make_finding(
     )
 
 
+_RANKS = (CRITICAL, WARN, INFO)
+
+
+def severity_of(code: str, severities: dict[str, str]) -> int:
+    """How severe a rule is, 0 for the most severe; `severities` overrides the rule's own."""
+    return _RANKS.index(severities.get(code, RULES[code].severity))
+
+
 def severity_rank(finding: Finding) -> int:
-    return (CRITICAL, WARN, INFO).index(finding.severity)
+    return _RANKS.index(finding.severity)

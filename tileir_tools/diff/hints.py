@@ -6,6 +6,7 @@ Place in the flow: facts -> **findings**; imports `analyze.hints`, `pair`.
 from __future__ import annotations
 
 from ..analyze.hints import HintValue, effective, resolved_hints
+from ..dialect import HINT_KEYS
 from ..model import Operation
 from .finding import DIFFERS, EXTRA, MISSING
 from .pair import Pair
@@ -28,11 +29,13 @@ def _compare(
         left = resolved_hints(reference.hints, arch)
         right = resolved_hints(generated.hints, arch)
         for key in sorted({*left, *right}):
+            if not _is_for_both(key, reference, generated):
+                continue
             one, other = effective(left, key), effective(right, key)
             if one != other:
                 found.setdefault((key, one, other), []).append(arch or "default")
     for (key, one, other), arches in found.items():
-        code = _entry_code(one, other) if is_entry else _op_code(key, one, depth)
+        code = _entry_code(key, one, other) if is_entry else _op_code(key, one, depth)
         status = MISSING if other is None else EXTRA if one is None else DIFFERS
         message = (
             f"{key} of {reference.name} is {_say(one)} in the reference and {_say(other)} in the "
@@ -41,7 +44,16 @@ def _compare(
         pair.report(code, status, message, reference, generated)
 
 
-def _entry_code(one: HintValue | None, other: HintValue | None) -> str:
+def _is_for_both(key: str, reference: Operation, generated: Operation) -> bool:
+    """Whether a hint means something for both operations: pointers know no `allow_tma`."""
+    if reference.name == generated.name:
+        return True
+    return all(key in HINT_KEYS.get(op.name, ()) for op in (reference, generated))
+
+
+def _entry_code(key: str, one: HintValue | None, other: HintValue | None) -> str:
+    if key not in HINT_KEYS["entry"]:
+        return "HNT008"
     if other is None:
         return "HNT002"
     return "HNT003" if one is None else "HNT001"

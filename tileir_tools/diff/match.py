@@ -1,18 +1,19 @@
 """What corresponds to what: entries, parameters, loops and branches, effects.
 
-Place in the flow: facts -> **findings**; imports `analyze` and `model`. Correspondence is found by what
-things do, never by their names or by the line on which they stand.
+Place in the flow: facts -> **findings**; imports `analyze` and `model`. Correspondence is found by
+what things do, never by their names or by the line on which they stand.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from typing import NamedTuple, TypeVar
 
 from ..analyze.dataflow import Effect, Flow, Label, Node
 from ..analyze.symbols import demangle
-from ..model import Block, Entry, Module, Operation, PointerType, TileType, Type
+from ..model import Attribute, Block, Entry, Module, Operation, PointerType, TileType, Type
 
 
 class EntryPair(NamedTuple):
@@ -24,9 +25,7 @@ class EntryPair(NamedTuple):
     generated_module: Module | None
 
 
-def match_entries(
-    reference: Sequence[Module], generated: Sequence[Module]
-) -> list[EntryPair]:
+def match_entries(reference: Sequence[Module], generated: Sequence[Module]) -> list[EntryPair]:
     """Pair the entries of two sets of modules.
 
     One against one always correspond. Else equal symbols do, then equal function names with equal
@@ -76,17 +75,23 @@ def _same_body(one: Entry, other: Entry) -> bool:
 def match_arguments(reference: Entry, generated: Entry) -> dict[int, int]:
     """Generated argument number -> reference argument number.
 
-    By position where the types agree; where the lists differ, along their longest common part.
+    By position where as many are there, pointers against pointers; else along the longest common
+    part of the lists.
     """
     left = [v.type for v in reference.arguments]
     right = [v.type for v in generated.arguments]
-    if left == right:
+    if [_is_pointer(t) for t in left] == [_is_pointer(t) for t in right]:
         return {k: k for k in range(len(left))}
     pairs = _align(left, right, lambda a, b: 1.0 if a is b else 0.0)
     return {b: a for a, b in pairs}
 
 
-def _align(left: Sequence[object], right: Sequence[object], score) -> list[tuple[int, int]]:  # type: ignore[no-untyped-def]
+_T = TypeVar("_T")
+
+
+def _align(
+    left: Sequence[_T], right: Sequence[_T], score: Callable[[_T, _T], float]
+) -> list[tuple[int, int]]:
     """The pairs (i, j), in order on both sides, with the largest sum of scores."""
     rows, columns = len(left), len(right)
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
@@ -108,7 +113,7 @@ def _align(left: Sequence[object], right: Sequence[object], score) -> list[tuple
     return pairs
 
 
-# -- loops and branches -----------------------------------------------------------------------------
+# -- loops and branches --------------------------------------------------------------------------
 
 _CONTROL = ("for", "loop", "if")
 _LOOPS = ("for", "loop")
@@ -134,9 +139,10 @@ def match_controls(reference: Flow, entry: Entry) -> dict[Operation, Label]:
     while pending:
         left, right = pending.pop()
         for one, other in _match_control_lists(_controls(left), _controls(right)):
+            one, other = _closest(one, other)
             if one in labels:
                 found[other] = labels[one]
-            for a, b in zip(one.regions, other.regions):
+            for a, b in zip(one.regions, other.regions, strict=False):
                 if a.blocks and b.blocks:
                     pending.append((a.block, b.block))
     return found
@@ -150,12 +156,10 @@ def _match_control_lists(
     left: list[Operation], right: list[Operation]
 ) -> list[tuple[Operation, Operation]]:
     if [op.name for op in left] == [op.name for op in right]:
-        return list(zip(left, right))
+        return list(zip(left, right, strict=True))
     profiles = {op: _profile(op) for op in (*left, *right)}
 
-    def score(one: object, other: object) -> float:
-        assert isinstance(one, Operation)
-        assert isinstance(other, Operation)
+    def score(one: Operation, other: Operation) -> float:
         if (one.name in _LOOPS) != (other.name in _LOOPS):
             return 0.0
         return 0.2 + _likeness(profiles[one], profiles[other]) + (one.name == other.name)
@@ -163,7 +167,32 @@ def _match_control_lists(
     return [(left[i], right[j]) for i, j in _align(left, right, score)]
 
 
-# -- effects ----------------------------------------------------------------------------------------
+# How much more alike an inner loop has to be to be preferred to the one around it.
+_MARGIN = 0.25
+
+
+def _closest(one: Operation, other: Operation) -> tuple[Operation, Operation]:
+    """Of two loops and those inside them the pair that is most alike.
+
+    One kernel may have a loop more around what the other one does.
+    """
+    if one.name not in _LOOPS or other.name not in _LOOPS:
+        return one, other
+    ours, theirs = _profile(one), _profile(other)
+    candidates = [(_likeness(_profile(inner), theirs), inner, other) for inner in _inner(one)]
+    candidates += [(_likeness(ours, _profile(inner)), one, inner) for inner in _inner(other)]
+    best = max(candidates, key=lambda c: c[0], default=None)
+    if best is None or best[0] < _likeness(ours, theirs) + _MARGIN:
+        return one, other
+    return best[1], best[2]
+
+
+def _inner(op: Operation) -> list[Operation]:
+    """The loops inside an operation."""
+    return [o for o in op.walk() if o is not op and o.name in _LOOPS and o.spec is not None]
+
+
+# -- effects -------------------------------------------------------------------------------------
 
 _KINDS: dict[str, str] = {
     "load_ptr_tko": "load",
@@ -174,11 +203,15 @@ _KINDS: dict[str, str] = {
     "multimem_store_view_tko": "store",
     "for": "loop",
     "loop": "loop",
+    "return": "end",
+    "break": "end",
+    "continue": "end",
+    "yield": "end",
 }
 
 
 def kind_of(effect: Effect) -> str:
-    """What effects can stand for each other: loads, stores, atomics; else only the same op."""
+    """What effects can stand for each other: loads, stores, atomics, ends; else the same op."""
     spec = effect.op.spec
     if spec is None:
         return f"opaque {effect.name}"
@@ -188,39 +221,37 @@ def kind_of(effect: Effect) -> str:
 
 
 class Matching(NamedTuple):
-    """Pairs of effects, and what is left over on each side.
-
-    `moved` holds the pairs that stand in other regions on the two sides.
-    """
+    """Pairs of effects, and what is left over on each side."""
 
     pairs: list[tuple[Effect, Effect]]
-    moved: set[int]
     missing: list[Effect]
     extra: list[Effect]
 
 
 def match_effects(reference: Flow, generated: Flow) -> Matching:
-    """Pair the effects of two flows, region by region, then across regions."""
-    pairs: list[tuple[Effect, Effect]] = []
-    missing: list[Effect] = []
-    extra: list[Effect] = []
-    pending = [(reference.effects, generated.effects)]
-    while pending:
-        left, right = pending.pop()
-        found, rest_left, rest_right = _match_lists(left, right)
-        pairs += found
-        missing += rest_left
-        extra += rest_right
-        for one, other in found:
-            for k in range(max(len(one.regions), len(other.regions))):
-                a = one.regions[k] if k < len(one.regions) else []
-                b = other.regions[k] if k < len(other.regions) else []
-                pending.append((a, b))
-    across, missing, extra = _match_by_likeness(_with_inner(missing), _with_inner(extra), 6)
+    """Pair the effects of two flows: region by region, then across regions."""
+    matcher = _Matcher(reference, generated)
+    found = matcher.regions([(reference.effects, generated.effects)])
+    # Loops that correspond although one of them has another loop around it.
+    left = {e.label: e for e in _with_inner(found.missing) if e.name in _CONTROL}
+    right = {e.label: e for e in _with_inner(found.extra) if e.name in _CONTROL}
+    loops = [(left[label], right[label]) for label in left if label in right]
+    inside = matcher.regions([r for one, other in loops for r in _regions(one, other)])
+    pairs = found.pairs + loops + inside.pairs
+    missing = _without(_with_inner(found.missing), pairs, 0)
+    extra = _without(_with_inner(found.extra), pairs, 1)
+    across, missing, extra = matcher.match(missing, extra, _ACROSS)
     order = {e.op: k for k, e in enumerate(reference.every_effect())}
-    moved = {id(one) for one, _ in across}
     pairs = sorted(pairs + across, key=lambda p: order[p[0].op])
-    return Matching(pairs, moved, sorted(missing, key=lambda e: order[e.op]), extra)
+    return Matching(pairs, sorted(missing, key=lambda e: order[e.op]), extra)
+
+
+def _regions(one: Effect, other: Effect) -> list[tuple[list[Effect], list[Effect]]]:
+    return list(zip_longest(one.regions, other.regions, fillvalue=[]))
+
+
+# How alike effects of different regions have to be.
+_ACROSS = 6
 
 
 def _with_inner(effects: list[Effect]) -> list[Effect]:
@@ -233,56 +264,130 @@ def _with_inner(effects: list[Effect]) -> list[Effect]:
     return found
 
 
-def _match_lists(
-    left: list[Effect], right: list[Effect]
-) -> tuple[list[tuple[Effect, Effect]], list[Effect], list[Effect]]:
-    """Pairs inside one region: equal effects first, then alike ones."""
-    by_label = {e.label: e for e in right}
-    pairs = [(e, by_label[e.label]) for e in left if e.label in by_label]
-    taken_left = {id(a) for a, _ in pairs}
-    taken_right = {id(b) for _, b in pairs}
-    rest_left = [e for e in left if id(e) not in taken_left]
-    rest_right = [e for e in right if id(e) not in taken_right]
-    alike, rest_left, rest_right = _match_by_likeness(rest_left, rest_right, 0)
-    return pairs + alike, rest_left, rest_right
+def _equal_pairs(left: list[Effect], right: list[Effect]) -> list[tuple[Effect, Effect]]:
+    """Pairs of effects that do the same."""
+    groups: dict[object, tuple[list[Effect], list[Effect]]] = {}
+    for side, effects in enumerate((left, right)):
+        for effect in effects:
+            key = effect.label if effect.name in _CONTROL else effect.key
+            groups.setdefault(key, ([], []))[side].append(effect)
+    pairs: list[tuple[Effect, Effect]] = []
+    for ours, theirs in groups.values():
+        count = min(len(ours), len(theirs))
+        pairs += zip(_first(ours, count), _first(theirs, count), strict=True)
+    return pairs
 
 
-def _match_by_likeness(
-    left: list[Effect], right: list[Effect], least: float
-) -> tuple[list[tuple[Effect, Effect]], list[Effect], list[Effect]]:
-    """The best pairs of one kind, greedily; those below `least` are not made."""
-    candidates = []
-    for i, one in enumerate(left):
-        for j, other in enumerate(right):
-            if kind_of(one) == kind_of(other):
-                score = _effect_likeness(one, other)
-                if score >= least:
-                    candidates.append((-score, abs(i - j), i, j))
-    taken_left: set[int] = set()
-    taken_right: set[int] = set()
-    pairs = []
-    for _, _, i, j in sorted(candidates):
-        if i not in taken_left and j not in taken_right:
-            taken_left.add(i)
-            taken_right.add(j)
-            pairs.append((left[i], right[j]))
-    return (
-        pairs,
-        [e for i, e in enumerate(left) if i not in taken_left],
-        [e for j, e in enumerate(right) if j not in taken_right],
+def _first(effects: list[Effect], count: int) -> list[Effect]:
+    """That many of the effects, in their order; those that nothing reads are left out first."""
+    by_use = sorted(effects, key=lambda e: not any(v.users for v in e.op.results))
+    kept = {id(e) for e in by_use[:count]}
+    return [e for e in effects if id(e) in kept]
+
+
+# How far apart two alike effects may stand in long lists.
+_REACH = 150
+
+
+class _Matcher:
+    """Pairs effects: equal ones first, then alike ones."""
+
+    def __init__(self, reference: Flow, generated: Flow):
+        # Loops and branches that have a counterpart already stand for nothing else.
+        self.taken = set(reference.by_label) & set(generated.by_label)
+
+    def regions(self, pending: list[tuple[list[Effect], list[Effect]]]) -> Matching:
+        """Pairs of pairs of regions, and of the regions inside what is paired."""
+        matching = Matching([], [], [])
+        while pending:
+            left, right = pending.pop()
+            pairs, missing, extra = self.match(left, right, 0)
+            matching.pairs.extend(pairs)
+            matching.missing.extend(missing)
+            matching.extra.extend(extra)
+            for one, other in pairs:
+                pending += _regions(one, other)
+        return matching
+
+    def match(
+        self, left: list[Effect], right: list[Effect], least: float
+    ) -> tuple[list[tuple[Effect, Effect]], list[Effect], list[Effect]]:
+        """Pairs, and what is left over on each side; alike ones are at least `least` alike."""
+        pairs = _equal_pairs(left, right)
+        left, right = _without(left, pairs, 0), _without(right, pairs, 1)
+        alike = self._alike(left, right, least)
+        return pairs + alike, _without(left, alike, 0), _without(right, alike, 1)
+
+    def _alike(
+        self, left: list[Effect], right: list[Effect], least: float
+    ) -> list[tuple[Effect, Effect]]:
+        """The best pairs of one kind, greedily."""
+        features = [[_features(e) for e in effects] for effects in (left, right)]
+        free = [[self._free(e) for e in effects] for effects in (left, right)]
+        candidates = []
+        reach = _REACH if len(left) * len(right) > _REACH**2 else len(right)
+        for i, one in enumerate(features[0]):
+            # In long lists only what stands at about the same place is looked at.
+            middle = i * len(right) // len(left)
+            low, high = max(0, middle - reach), middle + reach + 1
+            for j, other in enumerate(features[1][low:high], low):
+                if one.kind == other.kind and free[0][i] and free[1][j]:
+                    score = _effect_likeness(one, other)
+                    if score >= least:
+                        candidates.append((-score, abs(i - j), i, j))
+        taken_left: set[int] = set()
+        taken_right: set[int] = set()
+        pairs = []
+        for _, _, i, j in sorted(candidates):
+            if i not in taken_left and j not in taken_right:
+                taken_left.add(i)
+                taken_right.add(j)
+                pairs.append((left[i], right[j]))
+        return pairs
+
+    def _free(self, effect: Effect) -> bool:
+        return effect.name not in _CONTROL or effect.label not in self.taken
+
+
+def _without(effects: list[Effect], pairs: list[tuple[Effect, Effect]], side: int) -> list[Effect]:
+    gone = {id(pair[side]) for pair in pairs}
+    return [e for e in effects if id(e) not in gone]
+
+
+class _Features(NamedTuple):
+    """What makes effects alike."""
+
+    kind: str
+    name: str
+    base: tuple[object, ...] | None
+    moved: Type | None
+    attributes: frozenset[tuple[str, Attribute]]
+    operands: frozenset[tuple[str, int, int]]
+
+
+def _features(effect: Effect) -> _Features:
+    base = base_pointer(effect)
+    operands = (
+        (group, place, node.id)
+        for group, nodes in effect.operands.items()
+        for place, node in enumerate(nodes)
+    )
+    return _Features(
+        kind_of(effect),
+        effect.name,
+        (base.name, base.detail) if base is not None else None,
+        _moved_type(effect),
+        frozenset(effect.op.attributes.items()),
+        frozenset(operands),
     )
 
 
-def _effect_likeness(one: Effect, other: Effect) -> float:
-    score = 4.0 if one.name == other.name else 0.0
-    if base_pointer(one) is not None and base_pointer(one) is base_pointer(other):
-        score += 3
-    if _moved_type(one) is _moved_type(other):
-        score += 2
-    for name, nodes in one.operands.items():
-        theirs = other.operands.get(name, ())
-        score += sum(1 for a, b in zip(nodes, theirs) if a is b)
-    return score
+def _effect_likeness(one: _Features, other: _Features) -> float:
+    score = 4.0 * (one.name == other.name)
+    score += 3 * (one.base is not None and one.base == other.base)
+    score += 2 * (one.moved is other.moved)
+    score += 0.5 * len(one.attributes & other.attributes)
+    return score + len(one.operands & other.operands)
 
 
 def _moved_type(effect: Effect) -> Type | None:

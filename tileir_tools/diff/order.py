@@ -1,60 +1,66 @@
 """Comparing the order that tokens impose.
 
-Place in the flow: facts -> **findings**; imports `analyze.ordering`, `pair`. How many tokens there are and
-how they are joined does not count: what the reference orders, the generated kernel must order, over any
-number of steps.
+Place in the flow: facts -> **findings**; imports `analyze.ordering`, `pair`, `words`. How many
+tokens there are and how they are joined does not count: what the reference orders, the generated
+kernel must order, over any number of steps.
 """
 
 from __future__ import annotations
 
-from ..analyze.ordering import Before, Order
+from ..analyze.ordering import ABSENT, Before, Order, kind_in_order
 from ..model import Operation
 from .finding import MISSING
 from .pair import Pair
+from .words import line_of
+
+# An access that is ordered before more accesses than this, and nowhere, is one finding.
+_SEVERAL = 3
+_MANY = 8
 
 
 def compare_order(pair: Pair) -> None:
     """Report ordering edges of the reference that the generated kernel lacks."""
     reference, generated = Order(pair.reference.entry), Order(pair.generated.entry)
-    counterpart = {a.op: b.op for a, b in pair.matching.pairs}
+    counterpart = pair.counterpart
+
+    def kind(op: Operation) -> str:
+        # The order around what stands elsewhere changes with its place, which is reported.
+        is_there = op in counterpart and op not in pair.misplaced
+        return kind_in_order(op) if is_there else ABSENT
+
+    lost: dict[Before, list[Operation]] = {}
     for op in reference.ops:
-        other = counterpart.get(op)
-        if other is None:
+        if kind(op) == ABSENT:
             continue
-        # Where operations are missing, an edge over them has to hold on its own.
-        befores = reference.all_before(op) if pair.matching.missing else reference.direct(op)
-        for before in sorted(befores, key=_place):
-            earlier = counterpart.get(before.op)
-            if earlier is None or not may_conflict(before.op, op):
-                continue
-            if Before(earlier, before.carried) not in generated.all_before(other):
-                again = " of the next iteration" if before.carried else ""
-                pair.report(
-                    "MEM013",
-                    MISSING,
-                    f"{before.op.name} is ordered before {op.name}{again} in the reference"
-                    f"{_at(before.op)}; nothing orders them in the generated kernel",
-                    op,
-                    other,
-                )
+        asked = sorted(reference.required(op, kind), key=_place)
+        wanted = [Before(counterpart[before.op], before.carried) for before in asked]
+        there = _those_that_hold(generated, wanted, counterpart[op])
+        for before, theirs in zip(asked, wanted, strict=True):
+            if theirs not in there:
+                lost.setdefault(before, []).append(op)
+    for before, later in lost.items():
+        shown = later if len(later) <= _SEVERAL else later[:1]
+        for op in shown:
+            text = _text(before, op, len(later) - len(shown))
+            pair.report("MEM013", MISSING, text, op, counterpart[op])
+
+
+def _those_that_hold(order: Order, wanted: list[Before], op: Operation) -> set[Before]:
+    # Looking for many at once is cheaper than looking for each.
+    if len(wanted) > _MANY:
+        return order.all_before(op)
+    return {before for before in wanted if order.holds(before, op)}
+
+
+def _text(before: Before, op: Operation, more: int) -> str:
+    again = " of the next iteration" if before.carried else ""
+    others = f" and {more} later ones" if more else ""
+    return (
+        f"{before.op.name}{line_of(before.op)} is ordered before {op.name}{again}{others} in the "
+        "reference; nothing orders them in the generated kernel"
+    )
 
 
 def _place(before: Before) -> tuple[int, int, bool]:
     span = before.op.span
     return (span.line, span.column, before.carried) if span else (0, 0, before.carried)
-
-
-def _at(op: Operation) -> str:
-    span = op.span
-    return f" (line {span.line})" if span else ""
-
-
-def may_conflict(one: Operation, other: Operation) -> bool:
-    """Whether the order of two operations can matter: not for two plain loads."""
-    return not (_only_reads(one) and _only_reads(other))
-
-
-def _only_reads(op: Operation) -> bool:
-    if op.spec is None or "loads" not in op.spec.traits:
-        return False
-    return op.keyword("memory_ordering_semantics") in (None, "weak", "relaxed")

@@ -1,16 +1,16 @@
 """Rewrites that comparing knows: other spellings of one value.
 
-Place in the flow: facts -> **findings**; imports `analyze` and `model`. Each rewrite is a small function
-from a node, whose operands are already rewritten, to the node it is another spelling of, or None. `EXACT`
-rewrites give the same value; `ALGEBRAIC` ones give the same formula, rounded differently, or the same
-value under a condition that the code does not prove.
+Place in the flow: facts -> **findings**; imports `analyze` and `model`. Each rewrite is a small
+function from a node, whose operands are already rewritten, to the node it is another spelling of,
+or None. `EXACT` rewrites give the same value; `ALGEBRAIC` ones give the same formula, rounded
+differently, or the same value under a condition that the code does not prove.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..analyze.dataflow import Flow, Node, NodeTable, fold, scalar_constant
+from ..analyze.dataflow import Flow, Node, NodeTable, fold, in_order, scalar_constant
 from ..analyze.ranges import bounds
 from ..model import (
     Attribute,
@@ -30,11 +30,16 @@ def _keyword(node: Node, name: str) -> str | None:
     return found.value if isinstance(found, EnumAttr) else None
 
 
+def _promises(node: Node) -> bool:
+    """Whether an operation promises not to overflow; a rewrite must not lose that."""
+    return node.attribute("overflow") is not None
+
+
 def _is_float(node: Node) -> bool:
     return isinstance(node.type, TileType) and str(node.type.element) in FLOAT_FORMATS
 
 
-# -- exact ------------------------------------------------------------------------------------------
+# -- exact ---------------------------------------------------------------------------------------
 
 
 def at_least(node: Node, least: int, flow: Flow) -> bool:
@@ -62,9 +67,11 @@ def ceiling_division(table: NodeTable, node: Node, flow: Flow | None) -> Node | 
 
 def _minus_one_added(sum: Node, divisor: Node, value: int | None) -> Node | None:
     """`a` where `sum` is a + b - 1 in one of its orders."""
+    if _promises(sum):
+        return None
     if sum.name == "subi" and scalar_constant(sum.operands[1]) == 1:
         inner = sum.operands[0]
-        if inner.name == "addi" and divisor in inner.operands:
+        if inner.name == "addi" and divisor in inner.operands and not _promises(inner):
             return inner.operands[0 if inner.operands[1] is divisor else 1]
     if sum.name != "addi":
         return None
@@ -76,6 +83,7 @@ def _minus_one_added(sum: Node, divisor: Node, value: int | None) -> Node | None
             other.name == "subi"
             and other.operands[0] is divisor
             and scalar_constant(other.operands[1]) == 1
+            and not _promises(other)
         ):
             return rest
     return None
@@ -103,12 +111,13 @@ def minimum_by_selection(table: NodeTable, node: Node, flow: Flow | None) -> Nod
 def floor_remainder(table: NodeTable, node: Node, flow: Flow | None) -> Node | None:
     """The correction that makes a remainder follow the divisor's sign -> the plain remainder.
 
-    `select ((r < 0) != (b < 0) and r != 0), r + b, r`; exact where dividend and divisor are not negative.
+    `select ((r < 0) != (b < 0) and r != 0), r + b, r`; exact where dividend and divisor are not
+    negative.
     """
     if node.name != "select":
         return None
     condition, corrected, plain = node.operands
-    if plain.name != "remi" or corrected.name != "addi":
+    if plain.name != "remi" or corrected.name != "addi" or _promises(corrected):
         return None
     dividend, divisor = plain.operands
     if set(corrected.operands) != {plain, divisor}:
@@ -121,37 +130,53 @@ def floor_remainder(table: NodeTable, node: Node, flow: Flow | None) -> Node | N
 
 
 def _is_sign_correction(condition: Node, remainder: Node, divisor: Node) -> bool:
-    """`((r < 0) xor (b < 0)) and (r != 0)`; `b < 0` may be folded for a positive constant b."""
+    """`((r < 0) xor (b < 0)) and (r != 0)`; for a constant b, `b < 0` may be `false` or absent."""
     if condition.name != "andi":
         return False
     for signs, nonzero in (condition.operands, reversed(condition.operands)):
         if not _compares_with_zero(nonzero, "not_equal", remainder):
             continue
-        if signs.name == "xori":
-            first, second = signs.operands
-            for a, b in ((first, second), (second, first)):
-                if _compares_with_zero(a, "less_than", remainder) and _compares_with_zero(
-                    b, "less_than", divisor
-                ):
-                    return True
-        if (scalar_constant(divisor) or 0) > 0 and _compares_with_zero(
-            signs, "less_than", remainder
-        ):
+        is_positive = (scalar_constant(divisor) or 0) > 0
+        if is_positive and _compares_with_zero(signs, "less_than", remainder):
             return True
+        if signs.name != "xori":
+            continue
+        for a, b in (signs.operands, signs.operands[::-1]):
+            is_false = is_positive and scalar_constant(b) == 0
+            if _compares_with_zero(a, "less_than", remainder) and (
+                is_false or _compares_with_zero(b, "less_than", divisor)
+            ):
+                return True
     return False
 
 
 def _compares_with_zero(node: Node, predicate: str, value: Node) -> bool:
-    return (
-        node.name == "cmpi"
-        and _keyword(node, "comparison_predicate") == predicate
-        and node.operands[0] is value
-        and scalar_constant(node.operands[1]) == 0
-    )
+    """Whether a node is `value < 0`, signed, or `value != 0` in either order."""
+    if node.name != "cmpi" or _keyword(node, "comparison_predicate") != predicate:
+        return False
+    left, right = node.operands
+    if predicate == "less_than":
+        is_signed = _keyword(node, "signedness") == "signed"
+        return is_signed and left is value and scalar_constant(right) == 0
+    return {left, right} >= {value} and 0 in (scalar_constant(left), scalar_constant(right))
+
+
+_TURNED = {"greater_than": "less_than", "greater_than_or_equal": "less_than_or_equal"}
+
+
+def comparison_turned(table: NodeTable, node: Node, flow: Flow | None) -> Node | None:
+    """`a > b` -> `b < a`, for integers and floats."""
+    predicate = _TURNED.get(_keyword(node, "comparison_predicate") or "")
+    if predicate is None or node.name not in ("cmpi", "cmpf"):
+        return None
+    attributes = dict(node.attributes)
+    attributes["comparison_predicate"] = EnumAttr("comparison_predicate", predicate)
+    left, right = node.operands
+    return table.node(node.name, node.type, (right, left), tuple(sorted(attributes.items())))
 
 
 def index_space(table: NodeTable, node: Node, flow: Flow | None) -> Node | None:
-    """A size of a partition view's index space -> the tensor's size divided by the tile, rounded up."""
+    """A size of an index space -> the tensor's size divided by the tile, rounded up."""
     if node.name != "get_index_space_shape":
         return None
     view = node.operands[0]
@@ -187,10 +212,11 @@ EXACT: dict[str, Rewrite] = {
     "minimum or maximum by comparison": minimum_by_selection,
     "remainder of a non-negative value": floor_remainder,
     "size of the index space": index_space,
+    "comparison turned around": comparison_turned,
 }
 
 
-# -- algebraic --------------------------------------------------------------------------------------
+# -- algebraic -----------------------------------------------------------------------------------
 
 # What adding and multiplying are called, for integers and for floating point.
 _SUMS = {"addf": "subf", "addi": "subi"}
@@ -208,16 +234,14 @@ def subtraction_as_addition(table: NodeTable, node: Node, flow: Flow | None) -> 
     return None
 
 
-def negation_inwards(
-    table: NodeTable, node: Node, flow: Flow | None = None
-) -> Node | None:
+def negation_inwards(table: NodeTable, node: Node, flow: Flow | None = None) -> Node | None:
     """`-(a * b)` -> `(-a) * b`; `-(-a)` -> `a`; `-c` -> the constant."""
     if node.name != "negf":
         return None
     inner = node.operands[0]
     if inner.name == "negf":
         return inner.operands[0]
-    if inner.name == "mulf":
+    if inner.name == "mulf" and _keyword(inner, "rounding_mode") not in _DIRECTED:
         first, second = sorted(inner.operands, key=lambda n: (n.name == "constant", n.id))
         target = second if second.name == "constant" else first
         other = first if target is second else second
@@ -225,6 +249,10 @@ def negation_inwards(
         pushed = negation_inwards(table, negated) or negated
         return _commuted(table, "mulf", inner, (other, pushed))
     return _negated_constant(table, inner)
+
+
+# Rounding to one side: the negated number is rounded the other way.
+_DIRECTED = ("negative_inf", "positive_inf")
 
 
 def _negated_constant(table: NodeTable, node: Node) -> Node | None:
@@ -256,8 +284,16 @@ def division_by_power_of_two(table: NodeTable, node: Node, flow: Flow | None) ->
     power = number.exponent + number.significand.bit_length() - 1
     sign = -1 if number.negative else 1
     ratio = (sign, 1 << power) if power >= 0 else (sign << -power, 1)
-    inverse = table.constant(value.type, (encode_ratio(*ratio, form),))
-    return _commuted(table, "mulf", node, (node.operands[0], inverse))
+    bits = encode_ratio(*ratio, form)
+    inverse = decode(bits, form)
+    if (
+        inverse.kind != "finite"
+        or inverse.exponent + inverse.significand.bit_length() - 1 != -power
+    ):
+        # The inverse of a very small number is too large for the format, and the other way round.
+        return None
+    constant = table.constant(value.type, (bits,))
+    return _commuted(table, "mulf", node, (node.operands[0], constant))
 
 
 def fused_multiply_add(table: NodeTable, node: Node, flow: Flow | None) -> Node | None:
@@ -269,26 +305,34 @@ def fused_multiply_add(table: NodeTable, node: Node, flow: Flow | None) -> Node 
     return _commuted(table, "addf", node, (product, addend))
 
 
-def reassociation(table: NodeTable, node: Node, flow: Flow | None) -> Node | None:
-    """Three terms of a sum or product -> one order of them."""
-    if node.name not in ("addf", "mulf", "addi", "muli"):
-        return None
-    terms: list[Node] = []
-    for operand in node.operands:
-        terms += operand.operands if operand.name == node.name else [operand]
-    if len(terms) != 3:
-        return None
-    first, second, third = sorted(terms, key=lambda n: n.id)
-    inner = _commuted(table, node.name, node, (first, second))
-    found = _commuted(table, node.name, node, (inner, third))
-    return None if found is node else found
+def reassociated(one: Node, other: Node) -> bool:
+    """Whether two sums or products have the same three terms in another order.
+
+    This is about two nodes and not about one: what the three terms are made of does not count, and
+    may be sums again.
+    """
+    if one.name != other.name or one.name not in ("addf", "mulf", "addi", "muli"):
+        return False
+    if one.attributes != other.attributes or one.type is not other.type:
+        return False
+    return bool(_three_terms(one) & _three_terms(other))
+
+
+def _three_terms(node: Node) -> set[tuple[int, ...]]:
+    """The terms of a sum of a term and a sum, for each of the ways to see it as such."""
+    found = set()
+    for inner, rest in (node.operands, node.operands[::-1]):
+        # With another rounding mode inside, the order of the terms is not all that matters.
+        if inner.name == node.name and inner.attributes == node.attributes:
+            found.add(tuple(sorted(n.id for n in (*inner.operands, rest))))
+    return found
 
 
 def _commuted(table: NodeTable, name: str, like: Node, operands: tuple[Node, ...]) -> Node:
     """A commutative node with the attributes of `like` that it can have."""
     kept = ("flush_to_zero", "rounding_mode") if _is_float(like) else ("overflow",)
     attributes = tuple((n, v) for n, v in like.attributes if n in kept)
-    if like.name == "divf":
+    if like.name == "divf" and _keyword(like, "rounding_mode") in ("approx", "full"):
         # Approximate division is a multiplication by an approximate reciprocal.
         attributes = tuple((n, v) for n, v in attributes if n != "rounding_mode")
     return table.node(name, like.type, sorted(operands, key=lambda n: n.id), attributes)
@@ -299,7 +343,11 @@ ALGEBRAIC: dict[str, Rewrite] = {
     "subtraction as addition": subtraction_as_addition,
     "negation moved": negation_inwards,
     "division as multiplication": division_by_power_of_two,
-    "reassociation": reassociation,
+}
+
+# Exact rewrites whose condition is not asked for.
+CONDITIONAL: dict[str, Rewrite] = {
+    **{n: r for n, r in EXACT.items() if r not in (ceiling_division, floor_remainder)},
     "division that rounds up, if nothing is negative": ceiling_division,
     "remainder, if nothing is negative": floor_remainder,
 }
@@ -308,18 +356,28 @@ ALGEBRAIC: dict[str, Rewrite] = {
 class Rewriter:
     """Rewrites nodes with a set of rewrites, remembering what it did.
 
-    `flow` gives the facts that exact rewrites ask for; None asks for none.
+    `flow` gives the facts that exact rewrites ask for; None asks for none. `first` rewrites nodes
+    before: its rewrites see operations that those of this one would take apart.
     """
 
-    def __init__(self, table: NodeTable, rewrites: dict[str, Rewrite], flow: Flow | None):
+    def __init__(
+        self,
+        table: NodeTable,
+        rewrites: dict[str, Rewrite],
+        flow: Flow | None,
+        first: Rewriter | None = None,
+    ):
         self.table = table
         self.rewrites = rewrites
         self.flow = flow
+        self.first = first
         self._done: dict[Node, Node] = {}
         self._used: dict[Node, frozenset[str]] = {}
 
     def rewrite(self, node: Node) -> Node:
         """The node that this one is another spelling of; itself where it is none."""
+        if self.first is not None:
+            node = self.first.rewrite(node)
         if node not in self._done:
             # Operands have smaller numbers than the nodes that read them.
             for inner in sorted(self._unseen(node), key=lambda n: n.id):
@@ -329,7 +387,9 @@ class Rewriter:
     def used(self, node: Node) -> frozenset[str]:
         """The names of the rewrites that were applied in a node or below it."""
         self.rewrite(node)
-        return self._used[node]
+        if self.first is None:
+            return self._used[node]
+        return self.first.used(node) | self._used[self.first.rewrite(node)]
 
     def _unseen(self, node: Node) -> set[Node]:
         found: set[Node] = set()
@@ -345,9 +405,8 @@ class Rewriter:
         operands = [self._done[n] for n in node.operands]
         used = frozenset().union(*(self._used[n] for n in node.operands))
         result = node
-        if any(a is not b for a, b in zip(operands, node.operands)):
-            if node.name in _COMMUTATIVE:
-                operands.sort(key=lambda n: n.id)
+        if any(a is not b for a, b in zip(operands, node.operands, strict=True)):
+            operands = in_order(node.name, node.attributes, operands)
             result = fold(self.table, node.name, node.type, operands) or self.table.node(
                 node.name, node.type, operands, node.attributes, node.detail, node.body, node.output
             )
@@ -363,8 +422,3 @@ class Rewriter:
         self._used[node] = used
         self._done.setdefault(result, result)
         self._used.setdefault(result, frozenset())
-
-
-_COMMUTATIVE = frozenset(
-    {"addf", "mulf", "addi", "muli", "andi", "ori", "xori", "maxi", "mini", "maxf", "minf", "mulhii"}
-)

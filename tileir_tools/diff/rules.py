@@ -1,9 +1,9 @@
 """The rules of comparing, as data: code, severity, owner, what it means, what to do.
 
-Place in the flow: facts -> **findings**; imports nothing. `compare` decides which rule a difference falls
-under; a policy can change severities. `tileir rules CODE` prints a row. The rows follow the published
-judging policy: everything that changes what is computed or ordered is CRITICAL; what costs speed without
-being contradicted is WARN; what is proven equal is INFO.
+Place in the flow: facts -> **findings**; imports nothing. `compare` decides which rule a difference
+falls under; a policy can change severities. `tileir rules CODE` prints a row. The rows follow the
+published judging policy: everything that changes what is computed or ordered is CRITICAL; what
+costs speed without being contradicted is WARN; what is proven equal is INFO.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ class Rule(NamedTuple):
     action: str
 
 
+# One row, one rule: the formatter would give every field a line of its own.
+# fmt: off
 _ROWS = (
     # -- entries and parameters
     Rule("ENT001", CRITICAL, KERNEL, "entry missing",
@@ -37,8 +39,8 @@ _ROWS = (
          "The kernels take different parameters: number, order or types.",
          "Give the generated kernel the reference's parameter list."),
     Rule("ABI002", CRITICAL, HOST, "constant passed at run time",
-         "A compile-time constant of the reference is a run-time parameter of the generated kernel: "
-         "the compiler can neither unroll nor specialise on it.",
+         "A compile-time constant of the reference is a run-time parameter of the generated "
+         "kernel: the compiler can neither unroll nor specialise on it.",
          "Make the parameter a compile-time constant."),
     # -- memory
     Rule("MEM001", CRITICAL, KERNEL, "memory operation missing",
@@ -48,8 +50,8 @@ _ROWS = (
          "The generated kernel accesses memory where the reference does not.",
          "Remove the access."),
     Rule("MEM003", CRITICAL, KERNEL, "memory family changed",
-         "An access through a view became one through pointers or the other way round; the compiler "
-         "moves data in another way (TMA against per-element loads).",
+         "An access through a view became one through pointers or the other way round; the "
+         "compiler moves data in another way (TMA against per-element loads).",
          "Use the reference's family."),
     Rule("MEM004", CRITICAL, KERNEL, "address differs",
          "The access touches other elements: its indices or pointers are computed differently.",
@@ -58,8 +60,8 @@ _ROWS = (
          "The access moves a tile of another shape.",
          "Use the reference's tile shape."),
     Rule("MEM006", CRITICAL, KERNEL, "mask differs",
-         "The mask of a pointer access is missing, extra or computed differently: elements beyond the "
-         "tensor may be touched, or wanted ones left out.",
+         "The mask of a pointer access is missing, extra or computed differently: elements beyond"
+         " the tensor may be touched, or wanted ones left out.",
          "Mask the access as the reference does."),
     Rule("MEM007", CRITICAL, KERNEL, "padding differs",
          "Elements outside the tensor read as another value.",
@@ -71,19 +73,19 @@ _ROWS = (
          "The tensor view describes another tensor: sizes or strides differ.",
          "Build the tensor view from the same sizes and strides."),
     Rule("MEM010", CRITICAL, KERNEL, "inbounds promised",
-         "The generated access promises to stay inside the tensor, the reference's does not: a wrong "
-         "promise corrupts memory.",
+         "The generated access promises to stay inside the tensor, the reference's does not: a "
+         "wrong promise corrupts memory.",
          "Drop the promise unless it can be proven."),
     Rule("MEM011", WARN, KERNEL, "inbounds not promised",
-         "The reference promises that an access stays inside the tensor, the generated one does not: "
-         "the compiler keeps bounds checks.",
+         "The reference promises that an access stays inside the tensor, the generated one does "
+         "not: the compiler keeps bounds checks.",
          "Promise it as the reference does."),
     Rule("MEM012", CRITICAL, KERNEL, "memory ordering or scope differs",
          "Ordering semantics or scope of an access differ.",
          "Use the reference's ordering and scope."),
     Rule("MEM013", CRITICAL, KERNEL, "order between accesses lost",
-         "Tokens order two accesses of the reference that may touch the same memory; nothing orders "
-         "them in the generated kernel.",
+         "Tokens order two accesses of the reference that may touch the same memory; nothing "
+         "orders them in the generated kernel.",
          "Thread the token of the first access into the second."),
     Rule("MEM014", CRITICAL, KERNEL, "atomic operation differs",
          "The atomic combines values in another way.",
@@ -91,8 +93,9 @@ _ROWS = (
     Rule("MEM015", WARN, KERNEL, "load moved across a loop",
          "A load stands in another loop than in the reference.",
          "Put it where the reference has it."),
-    Rule("MEM016", CRITICAL, KERNEL, "write moved across a loop or branch",
-         "A store or atomic is executed another number of times, or under another condition.",
+    Rule("MEM016", CRITICAL, KERNEL, "access moved across a loop, branch or exit",
+         "A store or atomic is executed another number of times, or an access of any kind is "
+         "executed under another condition.",
          "Put it where the reference has it."),
     # -- matrix products
     Rule("MMA001", CRITICAL, KERNEL, "mma operands differ",
@@ -171,8 +174,8 @@ _ROWS = (
          "A return, break, continue or yield is missing, extra or gives other values.",
          "Leave the region as the reference does."),
     Rule("LOP007", CRITICAL, KERNEL, "trip count rounds differently",
-         "A loop bound is a quotient that one kernel rounds up and the other down: the ragged tail is "
-         "lost or run twice.",
+         "A loop bound is a quotient that one kernel rounds up and the other down: the ragged "
+         "tail is lost or run twice.",
          "Round the quotient as the reference does."),
     # -- dataflow
     Rule("DFL001", CRITICAL, KERNEL, "operation replaced",
@@ -185,7 +188,8 @@ _ROWS = (
          "An operation reads other operands, or the same ones in another order.",
          "Pass the reference's operands in its order."),
     Rule("DFL004", CRITICAL, KERNEL, "attribute differs",
-         "Predicate, signedness, permutation, dimension or another attribute of an operation differs.",
+         "Predicate, signedness, permutation, dimension or another attribute of an operation "
+         "differs.",
          "Use the reference's attribute."),
     Rule("DFL005", CRITICAL, KERNEL, "shape or type differs",
          "A value has another shape or element type.",
@@ -212,15 +216,15 @@ _ROWS = (
          "value and that does not follow from the code: if it is false, results are corrupted.",
          "Drop the assume, or have the host guarantee it."),
     Rule("ASM002", CRITICAL, KERNEL, "pointer divisibility lost",
-         "The reference promises a pointer's alignment; the generated kernel does not, and accesses "
-         "memory through raw pointers: loads cannot be vectorised.",
+         "The reference promises a pointer's alignment; the generated kernel does not, and "
+         "accesses memory through raw pointers: loads cannot be vectorised.",
          "Assume div_by on the pointer as the reference does."),
     Rule("ASM003", WARN, KERNEL, "promise missing",
          "An assume of the reference is missing.",
          "Assume what the reference assumes."),
     Rule("ASM004", INFO, KERNEL, "promise that follows from the code",
-         "The generated kernel assumes something that follows from the code, such as a block id that "
-         "is not negative.",
+         "The generated kernel assumes something that follows from the code, such as a block id "
+         "that is not negative.",
          "Nothing to do."),
     Rule("OVF001", CRITICAL, KERNEL, "overflow promise added",
          "The generated operation promises that it does not overflow, the reference's does not.",
@@ -246,8 +250,8 @@ _ROWS = (
          "The latency hint of an access outside loops differs.",
          "Set the reference's latency."),
     Rule("HNT006", CRITICAL, KERNEL, "TMA forbidden",
-         "allow_tma is true in the reference (absent means true) and false in the generated kernel. "
-         "Measured: it costs 10x.",
+         "allow_tma is true in the reference (absent means true) and false in the generated "
+         "kernel. Measured: it costs 10x.",
          "Allow TMA."),
     Rule("HNT007", WARN, KERNEL, "TMA allowed",
          "allow_tma is false in the reference and true in the generated kernel.",
@@ -266,19 +270,23 @@ _ROWS = (
     Rule("PRF003", WARN, KERNEL, "view made inside a loop",
          "A view that the reference makes outside a loop is made inside it.",
          "Hoist the view."),
-    Rule("PRF004", WARN, KERNEL, "last stride not constant",
-         "The last stride of a tensor view is a run-time value in the generated kernel and the "
-         "constant 1 in the reference.",
-         "Make the stride the constant 1."),
+    Rule("PRF004", WARN, KERNEL, "size or stride in another form",
+         "A size or stride is part of the tensor view's type in one kernel and a run-time value in "
+         "the other, and it is the same number, or it is the last stride, which is the constant 1 "
+         "in the reference.",
+         "Give sizes and strides where the reference gives them."),
     # -- rewrites
     Rule("ALG001", WARN, KERNEL, "algebra spelled differently",
-         "The same formula is written with other operations (negation moved, subtraction as addition, "
-         "division as multiplication, reassociation, fma split or fused): rounding may differ.",
+         "The same formula is written with other operations (negation moved, subtraction as "
+         "addition, division as multiplication, reassociation, fma split or fused): rounding may "
+         "differ.",
          "Write it as the reference does where bits matter."),
     Rule("EQV001", INFO, KERNEL, "proven equal",
-         "Another spelling of the same value (division that rounds up, minimum by comparison, index "
-         "space, remainder of a non-negative value).",
+         "Another spelling of the same value (division that rounds up, minimum by comparison, "
+         "index space, remainder of a non-negative value, comparison turned around), or of the same "
+         "address (another kind of view, a wider index).",
          "Nothing to do."),
 )
+# fmt: on
 
 RULES: dict[str, Rule] = {rule.code: rule for rule in _ROWS}

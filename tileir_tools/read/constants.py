@@ -178,12 +178,15 @@ def _packed_elements(c: LiteralCursor, type: TileType) -> tuple[int, ...]:
     start = c.start
     text = c.string()
     element = type.element
-    if not isinstance(element, ElementType) or not re.fullmatch(r"0x([0-9A-Fa-f]{2})*", text):
+    whole = re.fullmatch(r"0x[0-9A-Fa-f]*", text) and len(text) % 2 == 0
+    if not isinstance(element, ElementType) or not whole:
         raise LiteralError("expected elements as a hexadecimal string", start)
     data = bytes.fromhex(text[2:])
     # Whole bytes, also where elements are packed in memory (i1, f4).
     size = (element.width + 7) // 8
     count = len(data) // size
+    if count > MAX_ELEMENTS:
+        raise LiteralError(f"a constant of more than {MAX_ELEMENTS} elements", start)
     if len(data) % size or count not in (1, type.elements):
         raise LiteralError(f"{len(data)} bytes are not the elements of {type}", start)
     signed = element.is_integer

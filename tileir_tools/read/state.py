@@ -264,9 +264,14 @@ class State:
         raise failure
 
     def _hint(self, token: str, index: int) -> str:
+        """What an error adds where the same entry defines the value further down."""
         ahead = self.tokens[index + 1 : index + 100_000]
-        later = any(a == token and b in ("=", ":", ",") for a, b in pairwise(ahead))
-        return "; a value must be defined before it is used" if later else ""
+        for first, second in pairwise(ahead):
+            if first == token and second in ("=", ":"):
+                return "; a value must be defined before it is used"
+            if first in ("entry", "cuda_tile.entry"):
+                break
+        return ""
 
     def operands(self, index: int) -> tuple[list[Value], int]:
         """A comma-separated list of values, at least one."""
