@@ -106,7 +106,11 @@ def bench_bytecode(files: list[Path], runs: int) -> None:
 
     a, b, ratio = paired_times(lambda: read_all(binaries), lambda: read_all(texts), runs)
     each = a / len(pairs)
-    row("bytecode -> Module beside text -> Module", f"{ratio:.2f}x ({a:.2f} s, {b:.2f} s)", "<= 0.6x")
+    row(
+        "bytecode -> Module beside text -> Module",
+        f"{ratio:.2f}x ({a:.2f} s, {b:.2f} s)",
+        "<= 0.6x",
+    )
     name = "bytecode -> Module beside a tileirdisasm process, per kernel"
     disassembler = find_tool("tileirdisasm")
     if disassembler is None:
@@ -181,7 +185,9 @@ def _measure(ops: int, runs: int) -> tuple[float, float]:
     )
     found = []
     for _ in range(max(3, runs // 2)):
-        out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        out = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
         found.append([float(x) for x in out.stdout.split()])
     return statistics.median(f[0] for f in found), statistics.median(f[1] for f in found)
 
@@ -205,7 +211,11 @@ def bench_folder(files: list[Path]) -> None:
             list(pool.map(_analyze_file, paths, chunksize=16))
 
     a, b, ratio = paired_times(serial, parallel, 3)
-    row(f"{len(paths)} dumps, 2 processes", f"{ratio:.2f}x as fast ({a:.1f} s, {b:.1f} s)", ">= 1.8x")
+    row(
+        f"{len(paths)} dumps, 2 processes",
+        f"{ratio:.2f}x as fast ({a:.1f} s, {b:.1f} s)",
+        ">= 1.8x",
+    )
 
 
 def bench_import(runs: int) -> None:

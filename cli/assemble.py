@@ -17,7 +17,9 @@ from .running import load_modules, strict_option, write_file
 
 @click.command(name="as")
 @click.argument("file")
-@click.option("-o", "--output", metavar="OUT", required=True, help="Where to write; - is the standard output.")
+@click.option(
+    "-o", "--output", metavar="OUT", required=True, help="Where to write; - is the standard output."
+)
 @click.option(
     "--bytecode-version",
     "version",

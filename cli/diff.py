@@ -42,7 +42,7 @@ from .running import (
     help="Give a rule another severity (CRITICAL, WARN, INFO); may be repeated.",
 )
 @click.option(
-    "--policy", metavar="FILE", help="Read severities from a JSON file: {\"CODE\": \"LEVEL\"}."
+    "--policy", metavar="FILE", help='Read severities from a JSON file: {"CODE": "LEVEL"}.'
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict line.")
 @strict_option

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tileir_tools.model import Module, Operation, Value
 
-
 # Terminators that the pretty form leaves out where they have no operands: no text has their location.
 _LEFT_OUT = ("yield", "continue")
 

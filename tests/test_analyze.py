@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+
 from tileir_tools import UsageError, analyze, load, load_all, parse
 from tileir_tools.analyze.facts import EntryFacts
 from tileir_tools.analyze.hints import resolved_hints

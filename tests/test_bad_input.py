@@ -58,7 +58,7 @@ INSIDE = {
     "%0 = absi %1 : tile<i32>\n  %1 = absi %a : tile<i32>": (
         "2:13 %1 is not defined here; a value must be defined before it is used"
     ),
-    "assert %x, \"\" : tile<i1>\n}\nentry @l(%x: tile<i32>) {": "2:10 %x is not defined here",
+    'assert %x, "" : tile<i1>\n}\nentry @l(%x: tile<i32>) {': "2:10 %x is not defined here",
     "loop { %0 = absi %a : tile<i32> break }\n  %1 = absi %0 : tile<i32>": (
         "3:13 %0 is not defined here"
     ),

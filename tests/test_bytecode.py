@@ -12,6 +12,7 @@ from fuzz.broken import read_anyhow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shape import shape
+
 from tileir_tools import BytecodeError, ConversionError, load, parse, parse_all
 from tileir_tools.dialect import OPS
 from tileir_tools.dialect.bytecode import OPCODES
@@ -23,7 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = sorted((ROOT / "tests" / "fixtures" / "kernels").glob("*.tileirbc"))
 SHARED = ROOT.parent / "shared"
 DISASSEMBLER = shutil.which("tileirdisasm") or next(
-    (str(p) for p in Path(sys.prefix).glob("lib/python*/site-packages/nvidia/*/bin/tileirdisasm")), None
+    (str(p) for p in Path(sys.prefix).glob("lib/python*/site-packages/nvidia/*/bin/tileirdisasm")),
+    None,
 )
 
 SMALLEST = sorted(FIXTURES, key=lambda p: (p.stat().st_size, p.name))[:3]
@@ -242,7 +244,9 @@ def test_text_is_written_at_the_oldest_version_that_says_it_all() -> None:
 
 
 def test_going_back_to_an_older_version_refuses_by_name() -> None:
-    text = "entry @k(%a: tile<4xf32>) {\n  %0 = tanh %a rounding<approx> : tile<4xf32>\n  return\n}\n"
+    text = (
+        "entry @k(%a: tile<4xf32>) {\n  %0 = tanh %a rounding<approx> : tile<4xf32>\n  return\n}\n"
+    )
     module = parse(text)
     with pytest.raises(ConversionError) as caught:
         module.to_bytecode("13.1")

@@ -229,7 +229,9 @@ def test_info_of_bytecode() -> None:
     assert found["size"] == path.stat().st_size
     assert {s["name"] for s in found["sections"]} >= {"String", "Type", "Func"}  # type: ignore[attr-defined]
     ops = found["operations"]
-    assert ops == json.loads(tool("tileir", "info", MATMUL, "--format", "json").stdout)["operations"]
+    assert (
+        ops == json.loads(tool("tileir", "info", MATMUL, "--format", "json").stdout)["operations"]
+    )
     shown = tool("tileir", "info", path)
     assert shown.returncode == 0
     assert b"13.4" in shown.stdout

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
 from tileir_tools.dialect import HINT_KEYS, KEYWORDS, OPS, VERSIONS
 from tileir_tools.dialect.forms import Part, parse_form
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tileir_tools.cli.diff import command as diff_command
+
 from tileir_tools.diff import RULES
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shape import shape
+
 from tileir_tools import parse, parse_all
 from tileir_tools.model.floats import (
     FLOAT_FORMATS,

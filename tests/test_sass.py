@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from samples import corpus_kernels, fixture_kernels
+
 from tileir_tools import load
 
 ARCHS = ("sm_90", "sm_100")

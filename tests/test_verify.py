@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tileir_tools import load_all, parse, verify
 from tileir_tools.model import Operation
 

@@ -20,10 +20,11 @@ import atheris  # type: ignore[import-not-found]
 
 with atheris.instrument_imports(include=["tileir_tools"]):
     # Named one by one: the package imports them where they are needed, which is too late here.
+    from broken import read_anyhow
+
     import tileir_tools.read.bytecode
     import tileir_tools.read.debug
     import tileir_tools.write  # noqa: F401
-    from broken import read_anyhow
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "kernels"
 _LARGEST_SEED = 8 << 10

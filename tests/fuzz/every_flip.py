@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from broken import read_anyhow
+
 from tileir_tools.model import Module
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "kernels"

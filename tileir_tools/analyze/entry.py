@@ -162,9 +162,7 @@ def _loop(op: Operation, expressions: Expressions) -> LoopFact:
         return LoopFact(op.name, where(op), None, None, None, None, carried, op.loop_depth)
     bounds = op.operands[:3]
     lower, upper, step = (expressions.expression(v) for v in bounds)
-    return LoopFact(
-        op.name, where(op), lower, upper, step, _trip_count(op), carried, op.loop_depth
-    )
+    return LoopFact(op.name, where(op), lower, upper, step, _trip_count(op), carried, op.loop_depth)
 
 
 def _trip_count(op: Operation) -> int | None:

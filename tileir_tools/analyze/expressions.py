@@ -23,7 +23,9 @@ from ..write.names import Names
 
 _INFIX = {"addi": "+", "subi": "-", "muli": "*", "addf": "+", "subf": "-", "mulf": "*"}
 # Operations that only carry a value to another shape or format.
-_SHAPES = frozenset({"reshape", "broadcast", "permute", "extract", "cat", "exti", "trunci", "offset"})
+_SHAPES = frozenset(
+    {"reshape", "broadcast", "permute", "extract", "cat", "exti", "trunci", "offset"}
+)
 
 
 def through_assumes(value: Value) -> Value:

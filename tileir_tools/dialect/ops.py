@@ -322,9 +322,7 @@ for _name, _traits in (
     ("remi", "pure"),
     ("shri", "pure"),
 ):
-    _op(
-        _name, "13.1", _INTS, "signedness:signedness", "result", _SIGNED, _traits, _LHS_RHS_RESULT
-    )
+    _op(_name, "13.1", _INTS, "signedness:signedness", "result", _SIGNED, _traits, _LHS_RHS_RESULT)
 _op(
     "divi",
     "13.1",
@@ -489,8 +487,7 @@ _op(
     "lhs:float rhs:float acc:float lhs_scale:float rhs_scale:float",
     "",
     "result",
-    " %lhs, %rhs, %acc, %lhs_scale, %rhs_scale{} : "
-    "<lhs>, <rhs>, <acc>, <lhs_scale>, <rhs_scale>",
+    " %lhs, %rhs, %acc, %lhs_scale, %rhs_scale{} : <lhs>, <rhs>, <acc>, <lhs_scale>, <rhs_scale>",
     "pure",
     "acc result",
 )

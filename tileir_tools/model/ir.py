@@ -454,7 +454,9 @@ class Module:
         return bytecode(self, version)
 
     def __repr__(self) -> str:
-        return f"<Module @{self.name or '-'}: {', '.join(e.symbol for e in self.entries) or 'empty'}>"
+        return (
+            f"<Module @{self.name or '-'}: {', '.join(e.symbol for e in self.entries) or 'empty'}>"
+        )
 
 
 def _symbol(op: Operation) -> str:

@@ -1,6 +1,7 @@
 """Attributes from their text, with and without the dialect's prefix.
 
-Place in the flow: part of bytes -> Module for text; imports `literals`, `types`, `constants`, `model`, `dialect`.
+Place in the flow: part of bytes -> Module for text; imports `literals`, `types`, `constants`, `model`,
+`dialect`.
 """
 
 from __future__ import annotations

@@ -277,9 +277,7 @@ class _Body:
             if layout.simple:
                 index = cursor.varint()
                 result = types.get(index) or file.type(index, cursor)
-                attributes = (
-                    self._attributes(layout, 0, [result]) if layout.attributes else {}
-                )
+                attributes = self._attributes(layout, 0, [result]) if layout.attributes else {}
                 operands = self._values(layout.operands)
                 spec = layout.spec
                 op = Operation(
@@ -353,9 +351,7 @@ class _Body:
                 found[name] = UNIT
         return found
 
-    def _operands(
-        self, layout: _Layout, flags: int
-    ) -> tuple[list[Value], tuple[int, ...] | None]:
+    def _operands(self, layout: _Layout, flags: int) -> tuple[list[Value], tuple[int, ...] | None]:
         plan, spec = layout.plan, layout.spec
         if plan.operands == "fixed":
             return self._values(layout.operands), None
@@ -449,5 +445,3 @@ def _unknown_opcode(opcode: int) -> str:
     if name in ("module", "entry", "global"):
         return f"{name} (opcode {opcode}) is no operation of a body"
     return f"{name} (opcode {opcode}) needs version {OPS[name].since}"
-
-

@@ -127,7 +127,9 @@ class Container:
                 return found
             name = SECTIONS.get(number)
             if name is None:
-                raise cursor.error(f"unknown section number {number}; known: 1 to {max(SECTIONS)}", at)
+                raise cursor.error(
+                    f"unknown section number {number}; known: 1 to {max(SECTIONS)}", at
+                )
             if any(s.name == name for s in found):
                 raise cursor.error(f"section {name} is there twice", at)
             found.append(self._section(cursor, name, aligned, at))
@@ -202,7 +204,9 @@ class Container:
         found = self.types[index] = self._decode_type(item)
         self._open_types.discard(index)
         if item.left:
-            raise item.error(f"type {index} is followed by {item.left} bytes that belong to nothing")
+            raise item.error(
+                f"type {index} is followed by {item.left} bytes that belong to nothing"
+            )
         return found
 
     def _decode_type(self, c: Cursor) -> Type:

@@ -106,8 +106,10 @@ def diff_markdown(diff: Diff, reference: str, generated: str) -> str:
         if not entry.findings:
             lines.append("No difference.")
             continue
-        lines += ["| severity | rule | status | difference | reference | generated | action |",
-                  "| --- | --- | --- | --- | --- | --- | --- |"]
+        lines += [
+            "| severity | rule | status | difference | reference | generated | action |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
+        ]
         lines += [_markdown_row(f) for f in entry.findings]
     return "\n".join(lines)
 

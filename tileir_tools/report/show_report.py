@@ -51,7 +51,9 @@ def _entry(entry: EntryFacts, arch: str | None) -> list[str]:
         ],
     )
     lines += _section("assumes", [f"{a.about}: {', '.join(a.predicates)}" for a in entry.assumes])
-    lines += _section("tiles", [f"{t.type}  {t.bytes} bytes, {t.values} values" for t in entry.tiles])
+    lines += _section(
+        "tiles", [f"{t.type}  {t.bytes} bytes, {t.values} values" for t in entry.tiles]
+    )
     counts = ", ".join(f"{name} {count}" for name, count in entry.operations.items())
     return [*lines, f"  operations: {counts}"]
 

@@ -32,7 +32,7 @@ def verify(module: Module, *, strict_hints: bool = False) -> list[Diagnostic]:
     from .structure import check_structure
 
     found = check_structure(module) + check_hints(module, "error" if strict_hints else "warning")
-    return sorted(found, key=lambda d: (d.span.start if d.span else 0))
+    return sorted(found, key=lambda d: d.span.start if d.span else 0)
 
 
 __all__ = ["verify"]

@@ -54,7 +54,9 @@ class _Checker:
     def operation(self, op: Operation, visible: set[Value]) -> None:
         for value in op.operands:
             if value not in visible:
-                self.error(op, f"{op.name} reads {value.name or 'a value'}, which is not defined here")
+                self.error(
+                    op, f"{op.name} reads {value.name or 'a value'}, which is not defined here"
+                )
         if op.spec is not None:
             self._counts(op)
             self._same_types(op)
@@ -70,7 +72,9 @@ class _Checker:
         assert spec is not None
         sizes = op.segments if op.segments is not None else (1,) * len(spec.operands)
         if len(sizes) != len(spec.operands) or sum(sizes) != len(op.operands):
-            self.error(op, f"{op.name} has {len(op.operands)} operands, its groups say {sum(sizes)}")
+            self.error(
+                op, f"{op.name} has {len(op.operands)} operands, its groups say {sum(sizes)}"
+            )
             return
         for row, size in zip(spec.operands, sizes):
             if (row.arity == "" and size != 1) or (row.arity == "?" and size > 1):

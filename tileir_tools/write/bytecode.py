@@ -100,7 +100,10 @@ class _Writer:
     # -- file ---------------------------------------------------------------------------------------
 
     def module(self, module: Module) -> bytes:
-        contents = {"Func": self._functions(module.entries), "Global": self._globals(module.globals)}
+        contents = {
+            "Func": self._functions(module.entries),
+            "Global": self._globals(module.globals),
+        }
         if module.producer is not None and self.at_least(PRODUCER_SINCE):
             out = bytearray()
             put_varint(out, self.tables.string(module.producer))

@@ -48,8 +48,10 @@ def pretty_text(module: Module, debug_info: bool, wrap: bool) -> str:
     printer = _Printer(locations)
     depth = 1 if wrap else 0
     if wrap:
-        printer.lines.append(f"cuda_tile.module {symbol_text(module.name or 'kernels')}"
-                             f"{_module_attributes(module)} {{")
+        printer.lines.append(
+            f"cuda_tile.module {symbol_text(module.name or 'kernels')}"
+            f"{_module_attributes(module)} {{"
+        )
     for op in module.operations:
         printer.top_level(op, depth)
     if wrap:
@@ -387,5 +389,3 @@ _CUSTOM: dict[str, Callable[[_Printer, Operation, int], None]] = {
     "get_index_space_shape": _shape_query,
     "get_tensor_shape": _shape_query,
 }
-
-
