@@ -101,7 +101,7 @@ class OpSpec:
         self._operand_index = {o.name: i for i, o in enumerate(operands)}
         self._result_index = {r.name: i for i, r in enumerate(results)}
         self.single_operands = not any(o.arity for o in operands)
-        constraints = {row.constraint for row in (*operands, *results)}
+        constraints = {o.constraint for o in operands} | {r.constraint for r in results}
         self.takes_anything = constraints == {"any"}
         self.takes_tiles_only = not constraints & {"any", "token", "tensor_view", "view"}
         self.is_pure = "pure" in traits

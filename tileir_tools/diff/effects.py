@@ -1,6 +1,6 @@
 """Comparing what two kernels do: loads, stores, loops, branches, one pair of effects at a time.
 
-Place in the flow: facts -> **findings**; imports `analyze`, `pair`, `values`.
+Place in the flow: facts -> **findings**; imports `analyze`, `pair`, `values`, `viewtypes`, `words`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from .match import kind_of
 from .pair import Pair
 from .values import Use, Values
 from .viewtypes import same_addresses, widened
+from .words import say_attribute
 
 _TERMINATORS = ("return", "break", "continue", "yield")
 
@@ -105,15 +106,11 @@ def _compare_attributes(pair: Pair, one: Effect, other: Effect) -> None:
         pair.report(
             code,
             DIFFERS,
-            f"{name} of {one.name} is {_word(left)} in the reference and {_word(right)} in the "
-            "generated kernel",
+            f"{name} of {one.name} is {say_attribute(left)} in the reference and "
+            f"{say_attribute(right)} in the generated kernel",
             one.op,
             other.op,
         )
-
-
-def _word(value: object) -> str:
-    return "absent" if value is None else str(getattr(value, "value", "set"))
 
 
 def _compare_inbounds(pair: Pair, one: Effect, other: Effect) -> None:
@@ -192,9 +189,9 @@ def _same_elements(pair: Pair, one: Effect, other: Effect) -> bool:
     if view is None or another is None or view is another:
         return False
     left, right = one.operands.get("index", ()), other.operands.get("index", ())
-    if len(left) != len(right) or not same_addresses(
-        view, another, list(zip(left, right, strict=True))
-    ):
+    if len(left) != len(right):
+        return False
+    if not same_addresses(view, another, list(zip(left, right, strict=True))):
         return False
     text = f"{one.name} touches the same elements through another kind of view"
     pair.report("EQV001", SEMANTIC_EQUIV, text, one.op, other.op)
@@ -291,7 +288,6 @@ def _report_unmatched(pair: Pair) -> None:
             code = _unmatched_code(effect, status)
             if status == MISSING:
                 _misplace_around(pair, effect, code)
-            if status == MISSING:
                 message = f"{effect.name} of the reference is missing in the generated kernel"
                 pair.report(code, status, message, effect.op, None)
             else:

@@ -32,14 +32,16 @@ from .state import Failure, State, known_types
 class Draft:
     """What has been read of an operation so far.
 
-    `operands` are those of ops whose operand groups all have one; `groups` those of the other ops.
+    `operands` are those of ops whose operand groups all have one; `groups`, which only the others have,
+    those of the other ops.
     """
 
     __slots__ = ("attributes", "groups", "operands", "types")
 
+    groups: dict[str, list[Value]]
+
     def __init__(self) -> None:
         self.operands: list[Value] = []
-        self.groups: dict[str, list[Value]] = {}
         self.attributes: dict[str, Attribute] = {}
         # Result types, by the name of the result, in the order of the text.
         self.types: dict[str, Type] = {}
@@ -498,6 +500,8 @@ def compile_form(spec: OpSpec) -> OpReader:
 
     def read(state: State, index: int, spec: OpSpec) -> tuple[Operation, int]:
         draft = Draft()
+        if not single:
+            draft.groups = {}
         tokens = state.tokens
         at = index - 1
         for step in steps:

@@ -82,7 +82,13 @@ def read_operation(state: State, block: Block, first: int) -> int:
     op._span = (state.lex, first, index - 1)
     if tokens[index][:3] == "loc":
         index = state.location(op, index)
-    if names:
+    if len(names) == 1 == len(op.results) and names[0] not in state.values:
+        # Nearly all operations: no call, no loop.
+        value = op.results[0]
+        value.name = names[0]
+        state.values[names[0]] = value
+        state.defined.append(names[0])
+    elif names:
         define_results(state, names, op, first)
     op.parent = block
     block.operations.append(op)
