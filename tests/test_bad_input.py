@@ -520,6 +520,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ),
         ("\t.section .text.k\n        /*0000*/ MOV R1, c[0x0][0x28] ;\n", "sass", "SASS"),
         ("import cuda.tile as ct\n\n@ct.kernel\ndef k(x):\n    pass\n", "python", "Python source"),
+        ("import tileir_tools as tt\n\nm = tt.load('k.mlir')\n", "python", "Python source"),
         (
             "module {\n  func.func @f() {\n    return\n  }\n}\n",
             "mlir",

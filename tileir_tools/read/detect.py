@@ -40,7 +40,11 @@ _TEXTS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern, re.MULTILINE), kind, what)
     for pattern, kind, what in (
         (r"\bttg\.|\btriton_gpu\.", "triton", "Triton TTGIR"),
-        (r"\btt\.(?:func|load|store|get_program_id)\b", "triton", "Triton TTIR"),
+        (
+            r'"tt\.\w+"\(|\btt\.func\b.*@|\btt\.(?:load|store) %|\btt\.get_program_id [xyz]',
+            "triton",
+            "Triton TTIR",
+        ),
         (
             r"^[ \t]*(?:; ModuleID|source_filename *=|target (?:triple|datalayout) *=|define .*@)",
             "llvm-ir",
