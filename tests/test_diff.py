@@ -341,6 +341,98 @@ def test_values_of_a_changed_global_differ() -> None:
     assert (finding.code, finding.severity) == ("MEM004", CRITICAL)
 
 
+# -- corner cases ----------------------------------------------------------------------------------
+
+
+def _codes(reference: str, generated: str) -> list[str]:
+    return [f.code for f in compare(reference, generated).findings]
+
+
+def _body(*lines: str) -> str:
+    head = "entry @f(%p: tile<ptr<i32>>, %q: tile<ptr<i32>>, %n: tile<i32>, %c: tile<i1>) {"
+    return "\n".join([head, *(f"  {line}" for line in lines), "}"])
+
+
+LOAD_P = "load_ptr_tko weak %p token={} : tile<ptr<i32>> -> tile<i32>, token"
+STORE_Q = "store_ptr_tko weak %q, {} token={} : tile<ptr<i32>>, tile<i32> -> token"
+
+
+def test_a_promise_of_one_branch_is_none_for_the_whole_kernel() -> None:
+    assumed = "%m = assume div_by<16>, %n : tile<i32>"
+    store = "%t1 = " + STORE_Q.format("%m", "%t")
+    token = "%t = make_token : token"
+    inside = _body(token, "if %c {", assumed, store, "}")
+    outside = _body(token, assumed, "if %c {", store, "}")
+    assert _codes(inside, outside) == ["ASM001"]
+    assert _codes(outside, inside) == []
+    assert _codes(inside, inside) == []
+
+
+def test_order_over_an_access_that_does_not_count() -> None:
+    """The first load is ordered before the store only by way of the second one."""
+    first, second = "%x, %t1 = " + LOAD_P.format("%t"), "%y, %t2 = " + LOAD_P.format("%t1")
+    store = "%t3 = " + STORE_Q.format("%s", "%t2")
+    lines = ["%t = make_token : token", first, second, "%s = addi %x, %y : tile<i32>", store]
+    lost = [line.replace("token=%t1", "token=%t") for line in lines]
+    [finding] = compare(_body(*lines), _body(*lost)).findings
+    assert finding.code == "MEM013"
+    assert "load_ptr_tko (line 3) is ordered before store_ptr_tko" in finding.message
+
+
+def test_a_load_out_of_a_branch_may_touch_what_it_must_not() -> None:
+    token, load = "%t = make_token : token", "%x, %t1 = " + LOAD_P.format("%t")
+    store = "%t2 = " + STORE_Q.format("%x", "%t1")
+    guarded = _body(token, "if %c {", load, store, "}")
+    assert _codes(guarded, _body(token, load, "if %c {", store, "}")) == ["MEM016"]
+
+
+def test_another_loop_around_everything_is_one_difference() -> None:
+    text = kernel("product")
+    body = text[text.index("  %sum = for") : text.rindex("}")]
+    loop = "  for %o in (%c0 to %m, step %c1) : tile<i32> {\n" + body + "  }\n"
+    assert _codes(text, text.replace(body, loop)) == ["LOP001"]
+    assert _codes(text.replace(body, loop), text) == ["LOP001"]
+
+
+def test_more_accesses_than_the_reference_are_told_from_those_it_has() -> None:
+    text = kernel("small")
+    load = next(line for line in text.splitlines(keepends=True) if "%x, %t1 = load" in line)
+    other = load.replace("%x, %t1", "%unused, %t9")
+    for added in (other + load, load + other):
+        [finding] = compare(text, text.replace(load, added)).findings
+        assert (finding.code, finding.reference) == ("MEM002", None)
+        assert finding.generated is not None
+        assert finding.generated.text.startswith("%unused")
+
+
+def test_attributes_of_parameters_and_entries() -> None:
+    text = _body("%t = make_token : token")
+    assert _codes(text, text.replace("%n: tile<i32>", "%n: tile<i32> {noted = 1 : i32}")) == [
+        "ABI001"
+    ]
+    assert _codes(text, text + " {noted}") == ["DFL004"]
+
+
+def test_unknown_operations_in_a_reduction() -> None:
+    text = kernel("sum").replace("frobnicate %both {mode = 3 : i32} : tile<i32> -> tile<i32>",
+                                 "absi %both : tile<i32>")  # fmt: skip
+    inside = text.replace("%f = addf %u, %w : tile<f32>",
+                          "%f = frobnicate %u, %w {mode = 3 : i32} : tile<f32>, tile<f32> -> tile<f32>")  # fmt: skip
+    assert _codes(inside, inside) == ["OPQ001"]
+    assert "OPQ002" in _codes(inside, inside.replace("mode = 3", "mode = 4"))
+
+
+def test_a_wider_index_is_the_same_index() -> None:
+    text = kernel("small")
+    wider = text.replace(
+        "%x, %t1 =", "%wide = exti %bx signed : tile<i32> -> tile<i64>\n  %x, %t1 ="
+    )
+    wider = wider.replace("%a[%bx]", "%a[%wide]").replace(", tile<i32> -> tile<64xf32>",
+                                                          ", tile<i64> -> tile<64xf32>")  # fmt: skip
+    assert _codes(text, wider) == ["EQV001"]
+    assert _codes(text, wider.replace("exti %bx", "exti %by")) == ["MEM004"]
+
+
 # -- real kernels ----------------------------------------------------------------------------------
 
 

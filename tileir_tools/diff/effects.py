@@ -155,10 +155,11 @@ def _compare_operands(pair: Pair, values: Values, one: Effect, other: Effect) ->
             continue
         for number, (a, b) in enumerate(zip(left, right, strict=True)):
             role = _role(one, group, number)
-            if group == "index" and a is not b and widened(a) is widened(b):
-                text = "the index has another width"
-                pair.report("EQV001", SEMANTIC_EQUIV, text, one.op, other.op, role)
-                continue
+            if group == "index" and a is not b:
+                a, b = widened(a), widened(b)
+                if a is b:
+                    text = "the index has another width"
+                    pair.report("EQV001", SEMANTIC_EQUIV, text, one.op, other.op, role)
             values.explain(a, b, Use(role, code, one.op, other.op, padding))
 
 

@@ -18,6 +18,7 @@ from .words import line_of
 _FREE = frozenset(
     {"constant", "iota", "get_tile_block_id", "get_num_tile_blocks", "make_token", "get_global"}
 )
+_LOOPS = ("for", "loop")
 _VIEWS = frozenset(
     {"make_tensor_view", "make_partition_view", "make_strided_view", "make_gather_scatter_view"}
 )
@@ -106,7 +107,7 @@ def _loops(effect: Effect) -> list[Effect]:
     found = []
     parent = effect.parent
     while parent is not None:
-        if parent.name in ("for", "loop"):
+        if parent.name in _LOOPS:
             found.append(parent)
         parent = parent.parent
     return found
@@ -144,13 +145,19 @@ def _where(effect: Effect, before: dict[Effect, list[Effect]]) -> str:
 
 
 def _compare_values(pair: Pair) -> None:
-    """Report values that the generated kernel computes deeper inside loops than the reference."""
+    """Report values that the generated kernel computes deeper inside loops than the reference.
+
+    Loops that only one kernel has do not count: they are reported for themselves.
+    """
+    ours = {op for op in pair.counterpart if op.name in _LOOPS}
+    theirs = {pair.counterpart[op] for op in ours}
     moved: dict[tuple[Operation | None, str], list[tuple[Operation, Operation]]] = {}
     for node, ops in pair.generated.ops.items():
         if node.name in _FREE or node not in pair.reference.ops:
             continue
-        outer, inner = _shallowest(pair.reference, node), _shallowest(pair.generated, node)
-        if inner.loop_depth > outer.loop_depth and ops:
+        outer = min(pair.reference.ops[node], key=lambda op: _depth(op, ours))
+        inner = min(ops, key=lambda op: _depth(op, theirs))
+        if _depth(inner, theirs) > _depth(outer, ours):
             code = "PRF003" if node.name in _VIEWS else "PRF002"
             moved.setdefault((_loop_around(inner), code), []).append((outer, inner))
     for (_, code), pairs in moved.items():
@@ -161,12 +168,17 @@ def _compare_values(pair: Pair) -> None:
         pair.report(code, DIFFERS, message, *pairs[0])
 
 
-def _shallowest(flow: Flow, node: Node) -> Operation:
-    return min(flow.ops[node], key=lambda op: op.loop_depth)
+def _depth(op: Operation, loops: set[Operation]) -> int:
+    """How many of some loops are around an operation."""
+    depth, around = 0, op.parent_op
+    while around is not None:
+        depth += around in loops
+        around = around.parent_op
+    return depth
 
 
 def _loop_around(op: Operation) -> Operation | None:
     parent = op.parent_op
-    while parent is not None and parent.name not in ("for", "loop"):
+    while parent is not None and parent.name not in _LOOPS:
         parent = parent.parent_op
     return parent

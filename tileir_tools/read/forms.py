@@ -495,6 +495,7 @@ def compile_form(spec: OpSpec) -> OpReader:
     steps = _compile_parts(spec, parts)
     fix = _FIXES.get(spec.mnemonic)
     rules = [_type_rule(spec, parts, row.name) for row in spec.results]
+    only = rules[0] if len(rules) == 1 else None
     required = _required_attributes(spec, parts)
     single, mnemonic = spec.single_operands, spec.mnemonic
 
@@ -511,9 +512,7 @@ def compile_form(spec: OpSpec) -> OpReader:
                 raise Failure(at, f"{mnemonic} needs an attribute '{name}'")
         if fix is not None:
             fix(draft)
-        types: list[Type] = []
-        for rule in rules:
-            types.append(rule(draft))
+        types = [only(draft)] if only is not None else [rule(draft) for rule in rules]
         attributes = draft.attributes
         if single:
             return Operation(mnemonic, spec, draft.operands, types, attributes), index
