@@ -164,7 +164,10 @@ def test_a_closed_pipe_is_no_error() -> None:
     os.close(reading)
     large = sorted(FIXTURES.glob("*.mlir"), key=lambda p: p.stat().st_size)[-1]
     process = subprocess.Popen(
-        [sys.executable, "-c", code, "print", str(large)], stdout=writing, stderr=subprocess.PIPE
+        [sys.executable, "-c", code, "print", str(large)],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        cwd=SCHEMAS,
     )
     os.close(writing)
     _, errors = process.communicate(timeout=60)

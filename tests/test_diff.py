@@ -414,21 +414,21 @@ def test_attributes_of_parameters_and_entries() -> None:
 
 
 def test_unknown_operations_in_a_reduction() -> None:
-    text = kernel("sum").replace("frobnicate %both {mode = 3 : i32} : tile<i32> -> tile<i32>",
-                                 "absi %both : tile<i32>")  # fmt: skip
-    inside = text.replace("%f = addf %u, %w : tile<f32>",
-                          "%f = frobnicate %u, %w {mode = 3 : i32} : tile<f32>, tile<f32> -> tile<f32>")  # fmt: skip
+    unknown = "frobnicate %both {mode = 3 : i32} : tile<i32> -> tile<i32>"
+    text = kernel("sum").replace(unknown, "absi %both : tile<i32>")
+    inside = text.replace(
+        "%f = addf %u, %w : tile<f32>",
+        "%f = frobnicate %u, %w {mode = 3 : i32} : tile<f32>, tile<f32> -> tile<f32>",
+    )
     assert _codes(inside, inside) == ["OPQ001"]
     assert "OPQ002" in _codes(inside, inside.replace("mode = 3", "mode = 4"))
 
 
 def test_a_wider_index_is_the_same_index() -> None:
     text = kernel("small")
-    wider = text.replace(
-        "%x, %t1 =", "%wide = exti %bx signed : tile<i32> -> tile<i64>\n  %x, %t1 ="
-    )
-    wider = wider.replace("%a[%bx]", "%a[%wide]").replace(", tile<i32> -> tile<64xf32>",
-                                                          ", tile<i64> -> tile<64xf32>")  # fmt: skip
+    extended = "  %wide = exti %bx signed : tile<i32> -> tile<i64>\n  %x, %t1 ="
+    wider = text.replace("  %x, %t1 =", extended).replace("%a[%bx]", "%a[%wide]")
+    wider = wider.replace(", tile<i32> -> tile<64xf32>", ", tile<i64> -> tile<64xf32>")
     assert _codes(text, wider) == ["EQV001"]
     assert _codes(text, wider.replace("exti %bx", "exti %by")) == ["MEM004"]
 

@@ -112,3 +112,17 @@ def test_hints() -> None:
     strict = verify(parse(text), strict_hints=True)
     assert [d.severity for d in strict] == ["error"] * 3
     assert "hints name 'sm_100a', which is no target" in strict[0].message
+
+
+def test_a_region_takes_one_block() -> None:
+    module = parse(
+        '"cuda_tile.module"() <{sym_name = "m"}> ({\n'
+        '  "cuda_tile.entry"() <{sym_name = "k", function_type = () -> ()}> ({\n'
+        '    "cuda_tile.return"() : () -> ()\n'
+        "  ^bb1:\n"
+        '    "cuda_tile.return"() : () -> ()\n'
+        "  }) : () -> ()\n"
+        "}) : () -> ()\n"
+    )
+    messages = [d.message for d in verify(module)]
+    assert messages == ["a region of entry has 2 blocks, it takes one"]

@@ -156,7 +156,7 @@ def _compare_operands(pair: Pair, values: Values, one: Effect, other: Effect) ->
         for number, (a, b) in enumerate(zip(left, right, strict=True)):
             role = _role(one, group, number)
             if group == "index" and a is not b:
-                a, b = widened(a), widened(b)
+                a, b = widened(a, b)
                 if a is b:
                     text = "the index has another width"
                     pair.report("EQV001", SEMANTIC_EQUIV, text, one.op, other.op, role)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..analyze.dataflow import Effect, Flow, Label, Node
+from ..analyze.dataflow import Effect, Flow, Label
 from ..model import Operation
 from .finding import DIFFERS
 from .match import kind_of

@@ -146,11 +146,15 @@ def same_addresses(one: Node, other: Node, indices: list[tuple[Node, Node]]) -> 
     )
 
 
-def widened(index: Node) -> Node:
-    """An index without the sign extensions around it, which do not change what it means."""
-    while index.name == "exti" and _is_signed(index):
-        index = index.operands[0]
-    return index
+def widened(one: Node, other: Node) -> tuple[Node, Node]:
+    """Two indices without the sign extensions around them, which do not change what they mean."""
+    inner = []
+    for index in (one, other):
+        while index.name == "exti" and _is_signed(index):
+            index = index.operands[0]
+        inner.append(index)
+    # An extension without sign, on one side, has to be compared with what the other side has.
+    return (one, other) if "exti" in (inner[0].name, inner[1].name) else (inner[0], inner[1])
 
 
 def _is_signed(node: Node) -> bool:

@@ -103,8 +103,13 @@ class TileType(Type):
 
     @property
     def bytes(self) -> int:
-        """Bytes that the elements take, packed (0.5 per f4 element, rounded up)."""
-        return (self.elements * self.element.storage_bits + 7) // 8  # type: ignore[attr-defined, no-any-return]
+        """Bytes that the elements take, packed (0.5 per f4 element, rounded up).
+
+        0 where the element type is not known.
+        """
+        if not isinstance(self.element, (ElementType, PointerType)):
+            return 0
+        return (self.elements * self.element.storage_bits + 7) // 8
 
 
 class TensorViewType(Type):

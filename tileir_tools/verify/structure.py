@@ -118,6 +118,8 @@ class _Checker:
     # -- regions ------------------------------------------------------------------------------------
 
     def _region(self, op: Operation, region: Region, visible: set[Value]) -> None:
+        if len(region.blocks) > 1 and op.spec is not None:
+            self.error(op, f"a region of {op.name} has {len(region.blocks)} blocks, it takes one")
         for block in region.blocks:
             # Values defined inside are visible only inside.
             inside = set(visible)
