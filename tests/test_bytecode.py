@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -190,6 +191,14 @@ def test_a_small_file_cannot_ask_for_gigabytes(section: int) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 4 << 20
+
+
+def test_a_negative_size_is_refused() -> None:
+    data = MATMUL.read_bytes()
+    sizes = struct.pack("<2q", 128, 64)
+    assert sizes in data
+    with pytest.raises(BytecodeError, match="a size or stride of -64 in a type"):
+        parse_all(data.replace(sizes, struct.pack("<2q", 128, -64)))
 
 
 def test_a_token_where_a_tile_belongs_is_refused() -> None:

@@ -246,6 +246,8 @@ class Container:
         found: list[int | None] = []
         for _ in range(c.count("sizes", width)):
             value = int.from_bytes(c.take(width), "little", signed=True)
+            if value < 0 and value != _DYNAMIC:
+                raise c.error(f"a size or stride of {value} in a type")
             found.append(None if value == _DYNAMIC else value)
         return found
 
