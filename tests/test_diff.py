@@ -459,9 +459,10 @@ def test_any_two_kernels_can_be_compared() -> None:
             assert diff(other, one).verdict == "FAIL_FIXABLE"
 
 
-def test_a_kernel_equals_itself(subtests: pytest.Subtests) -> None:
-    for paths in fixture_versions().values():
-        for path in paths:
-            with subtests.test(path.name):
-                left, right = (parse_all(path.read_text(), path.name) for _ in range(2))
-                assert diff(left, right).findings == ()
+def test_a_kernel_equals_itself() -> None:
+    different = []
+    for path in (path for paths in fixture_versions().values() for path in paths):
+        left, right = (parse_all(path.read_text(), path.name) for _ in range(2))
+        if diff(left, right).findings:
+            different.append(path.name)
+    assert different == []
