@@ -1,17 +1,17 @@
 """Comparing a generated module with a reference.
 
 Place in the flow: bytes -> Module -> facts -> **findings** -> report. Imports `analyze`, `model`,
-`dialect`, `errors`.
+`dialect`, `errors`; what comparing needs is imported when something is compared, so that
+`import tileir_tools` stays cheap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ..analyze.hints import arches_named, check_arch
 from ..errors import UsageError
 from ..model import Module
-from .compare import compare_entries
 from .finding import (
     BLOCKED,
     DIFFERS,
@@ -29,8 +29,10 @@ from .finding import (
     make_finding,
     verdict_of,
 )
-from .match import EntryPair, match_entries
 from .rules import CRITICAL, INFO, RULES, WARN, Rule
+
+if TYPE_CHECKING:
+    from .match import EntryPair
 
 
 def diff(
@@ -58,6 +60,9 @@ def diff(
         UsageError: unknown arch, rule code or severity; a side without entries; no entry of that
             name.
     """
+    from ..analyze.hints import arches_named, check_arch
+    from .match import match_entries
+
     left = [reference] if isinstance(reference, Module) else list(reference)
     right = [generated] if isinstance(generated, Module) else list(generated)
     check_arch(arch)
@@ -92,6 +97,8 @@ def _selected(pairs: list[EntryPair], name: str | None) -> list[EntryPair]:
 def _compare(
     pair: EntryPair, arches: tuple[str | None, ...], severities: dict[str, str]
 ) -> EntryDiff:
+    from .compare import compare_entries
+
     one, other = pair.reference, pair.generated
     if one is not None and other is not None:
         assert pair.reference_module is not None
