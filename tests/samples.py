@@ -7,6 +7,8 @@ somebody put it.
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -14,8 +16,17 @@ FIXTURES = ROOT / "tests" / "fixtures" / "kernels"
 HANDMADE = ROOT / "tests" / "fixtures" / "diff"
 CORPUS = ROOT.parent / "shared" / "corpus"
 
+_NVIDIA_BIN = next(
+    (str(p) for p in Path(sys.prefix).glob("lib/python*/site-packages/nvidia/cu*/bin")), ""
+)
+
 # Larger files say nothing that smaller ones do not say.
 _LARGEST = 13_000
+
+
+def nvidia_tool(name: str) -> str | None:
+    """A tool of NVIDIA's: on the path, or where pip puts it; None where it is not installed."""
+    return shutil.which(name) or shutil.which(name, path=_NVIDIA_BIN)
 
 
 def fixture_kernels() -> list[Path]:

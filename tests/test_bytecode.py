@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from fuzz.broken import read_anyhow
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import nvidia_tool
 from shape import shape
 
 from tileir_tools import BytecodeError, ConversionError, load, parse, parse_all
@@ -24,10 +23,7 @@ from tileir_tools.read import file_info
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = sorted((ROOT / "tests" / "fixtures" / "kernels").glob("*.tileirbc"))
 SHARED = ROOT.parent / "shared"
-DISASSEMBLER = shutil.which("tileirdisasm") or next(
-    (str(p) for p in Path(sys.prefix).glob("lib/python*/site-packages/nvidia/*/bin/tileirdisasm")),
-    None,
-)
+DISASSEMBLER = nvidia_tool("tileirdisasm")
 
 SMALLEST = sorted(FIXTURES, key=lambda p: (p.stat().st_size, p.name))[:3]
 MATMUL = next(p for p in FIXTURES if p.name.startswith("matmul__") and "bc13.4" in p.name)

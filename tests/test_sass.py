@@ -8,23 +8,15 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from samples import corpus_kernels, fixture_kernels
+from samples import corpus_kernels, fixture_kernels, nvidia_tool
 
 from tileir_tools import load
 
 ARCHS = ("sm_90", "sm_100")
-_BIN = next((str(p) for p in Path(sys.prefix).glob("lib/python*/site-packages/nvidia/cu*/bin")), "")
-
-
-def found(tool: str) -> str | None:
-    return shutil.which(tool) or shutil.which(tool, path=_BIN)
-
-
-TILEIRAS, CUOBJDUMP, NVDISASM = found("tileiras"), found("cuobjdump"), found("nvdisasm")
+TILEIRAS, CUOBJDUMP, NVDISASM = map(nvidia_tool, ("tileiras", "cuobjdump", "nvdisasm"))
 
 pytestmark = pytest.mark.skipif(
     None in (TILEIRAS, CUOBJDUMP, NVDISASM), reason="needs tileiras, cuobjdump and nvdisasm"

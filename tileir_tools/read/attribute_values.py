@@ -110,15 +110,7 @@ def _width(type: ElementType | OpaqueType) -> int:
 
 
 def _items(c: LiteralCursor) -> list[Attribute]:
-    c.nest()
-    c.expect("[")
-    items: list[Attribute] = []
-    while not c.accept("]"):
-        if items:
-            c.comma("]")
-        items.append(_attribute(c))
-    c.depth -= 1
-    return items
+    return c.items("[", "]", _attribute)
 
 
 def _dict(c: LiteralCursor) -> list[tuple[str, Attribute]]:

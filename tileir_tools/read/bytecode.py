@@ -211,8 +211,8 @@ _NAMES = {opcode: name for name, opcode in OPCODES.items()}
 class _Layout:
     """A plan with the functions that read its attributes.
 
-    `simple`: one result, no flags, no attributes, no regions, a fixed number of operands. Most operations
-    are so, and take a shorter way.
+    `simple`: one result, no flags, no regions, a fixed number of operands. Most operations are so, and take
+    a shorter way.
     """
 
     __slots__ = ("attributes", "operands", "plan", "simple", "spec")

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
+
+_T = TypeVar("_T")
 
 # Deeper nesting than any real file has; it keeps hostile input from exhausting the stack.
 MAX_NESTING = 64
@@ -180,6 +182,18 @@ class LiteralCursor:
             end = self.next
             self.take()
         return self.text[start:end].strip()
+
+    def items(self, opening: str, closing: str, read: Callable[[LiteralCursor], _T]) -> list[_T]:
+        """A bracketed list with commas; `read` reads one item."""
+        self.nest()
+        self.expect(opening)
+        found: list[_T] = []
+        while not self.accept(closing):
+            if found:
+                self.comma(closing)
+            found.append(read(self))
+        self.depth -= 1
+        return found
 
     def integers(self) -> tuple[int, ...]:
         """`[1, 0]`."""

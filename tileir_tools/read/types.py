@@ -280,12 +280,4 @@ def _function_type(c: LiteralCursor) -> FunctionType:
 
 
 def _type_list(c: LiteralCursor) -> tuple[Type, ...]:
-    c.nest()
-    c.expect("(")
-    types: list[Type] = []
-    while not c.accept(")"):
-        if types:
-            c.comma(")")
-        types.append(read_type(c))
-    c.depth -= 1
-    return tuple(types)
+    return tuple(c.items("(", ")", read_type))
