@@ -99,9 +99,17 @@ class Cursor:
         """A number of items of at least `size` bytes each; checked against the bytes left."""
         at = self.pos
         number = self.varint()
-        if number * size > self.left:
+        if number * size > len(self.data) - self.pos:
             raise self.error(f"{number} {what} do not fit in the {self.left} bytes left", at)
         return number
+
+    def signed_list(self, what: str, width: int) -> tuple[int, ...]:
+        """A counted list of signed little-endian numbers of 1, 4 or 8 bytes each."""
+        number = self.count(what, width)
+        letter = {1: "b", 4: "i", 8: "q"}[width]
+        found = struct.unpack_from(f"<{number}{letter}", self.data, self.pos)
+        self.pos += number * width
+        return found
 
     def align(self, alignment: int) -> None:
         """Pass over padding up to a multiple of `alignment` bytes from the start of the part."""

@@ -160,13 +160,12 @@ def _dense(c: Cursor, file: Container, types: list[Type]) -> Attribute:
 
 def _array(width: int, element: str) -> _ReadAttribute:
     def read(c: Cursor, file: Container, types: list[Type]) -> Attribute:
-        number = c.count("numbers", width)
-        values = [int.from_bytes(c.take(width), "little", signed=True) for _ in range(number)]
+        values = c.signed_list("numbers", width)
         if element == "i1":
-            values = [int(value != 0) for value in values]
+            values = tuple(int(value != 0) for value in values)
         else:
             refuse_extremes(values, width, c)
-        return DenseArrayAttr(element, tuple(values))
+        return DenseArrayAttr(element, values)
 
     return read
 
@@ -335,7 +334,15 @@ class _Body:
                 raise cursor.error(
                     f"{plan.spec.mnemonic} gives {plan.results} results, found {number}", at
                 )
-        return [self.file.type(cursor.varint(), cursor) for _ in range(number)]
+        return self._types(number)
+
+    def _types(self, number: int) -> list[Type]:
+        cursor, file = self.cursor, self.file
+        found = []
+        for _ in range(number):
+            index = cursor.varint()
+            found.append(file.types.get(index) or file.type(index, cursor))
+        return found
 
     def _attributes(self, layout: _Layout, flags: int, types: list[Type]) -> dict[str, Attribute]:
         found: dict[str, Attribute] = {}
@@ -421,11 +428,7 @@ class _Body:
         blocks = []
         for _ in range(self.cursor.count("blocks")):
             mark = len(self.values)
-            types = [
-                self.file.type(self.cursor.varint(), self.cursor)
-                for _ in range(self.cursor.count("block arguments"))
-            ]
-            block = Block(types)
+            block = Block(self._types(self.cursor.count("block arguments")))
             self.values += block.arguments
             self._operations(block, self.cursor.count("operations"))
             # Values defined inside are not visible outside.

@@ -7,6 +7,7 @@ asked for, bodies of functions are only located. `bytecode` makes modules of it.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 from ..dialect import VERSIONS
@@ -107,6 +108,7 @@ class Container:
         self.types: dict[int, Type] = {}
         # Predicates decoded so far, by their bytes.
         self.short_predicates: dict[bytes, Attribute] = {}
+        self._type_kinds = _type_kinds(self.key)
         self._open_types: set[int] = set()
         self._constants: Table | None = None
         self._dense: dict[tuple[int, Type], DenseElementsAttr] = {}
@@ -212,43 +214,36 @@ class Container:
     def _decode_type(self, c: Cursor) -> Type:
         at = c.pos
         tag = c.varint()
-        kind = _TYPE_KINDS.get(tag)
+        kind = self._type_kinds.get(tag)
         if kind is None:
-            raise c.error(f"unknown type tag 0x{tag:02x}", at)
-        name, since = kind
-        if not self.at_least(since):
-            raise c.error(f"type {name} needs version {since}", at)
-        if tag in _ELEMENTS:
-            return _ELEMENTS[tag]
-        if name == "token":
-            return TOKEN
-        if name == "tile":
+            raise c.error(_unknown_type(tag), at)
+        if isinstance(kind, Type):
+            return kind
+        if kind == "tile":
             element = self.type(c.varint(), c)
-            shape = tuple(self._sizes(c, 8))
+            shape = self._sizes(c, 8)
             if None in shape:
                 raise c.error("a tile has no dynamic sizes", at)
             return TileType(shape, element)  # type: ignore[arg-type]
-        if name == "ptr":
+        if kind == "ptr":
             flags = c.varint() if self.at_least(POINTER_ATTRIBUTE_SINCE) else 0
             pointee = self.type(c.varint(), c)
             return PointerType(pointee, self._pointer_attribute(c, flags))
-        if name == "tensor_view":
+        if kind == "tensor_view":
             return self._tensor_view(c)
-        if name == "function":
+        if kind == "function":
             return FunctionType(self._type_list(c), self._type_list(c))
-        return self._tile_view(c, name)
+        return self._tile_view(c, kind)
 
     def _type_list(self, c: Cursor) -> tuple[Type, ...]:
         return tuple(self.type(c.varint(), c) for _ in range(c.count("types")))
 
-    def _sizes(self, c: Cursor, width: int) -> list[int | None]:
+    def _sizes(self, c: Cursor, width: int) -> tuple[int | None, ...]:
         """A list of signed numbers of `width` bytes; the smallest one of eight bytes is dynamic."""
-        found: list[int | None] = []
-        for _ in range(c.count("sizes", width)):
-            value = int.from_bytes(c.take(width), "little", signed=True)
-            if value < 0 and value != _DYNAMIC:
-                raise c.error(f"a size or stride of {value} in a type")
-            found.append(None if value == _DYNAMIC else value)
+        found: tuple[int | None, ...] = c.signed_list("sizes", width)
+        for value in found:
+            if value < 0:  # type: ignore[operator]
+                return tuple(_size_or_dynamic(v, c) for v in found)  # type: ignore[arg-type]
         return found
 
     def _pointer_attribute(self, c: Cursor, flags: int) -> str | None:
@@ -262,8 +257,8 @@ class Container:
     def _tensor_view(self, c: Cursor) -> Type:
         flags = c.varint() if self.at_least(POINTER_ATTRIBUTE_SINCE) else 0
         element = self.type(c.varint(), c)
-        shape = tuple(self._sizes(c, 8))
-        strides = tuple(self._sizes(c, 8))
+        shape = self._sizes(c, 8)
+        strides = self._sizes(c, 8)
         if len(shape) != len(strides):
             raise c.error(f"a tensor view has {len(shape)} sizes and {len(strides)} strides")
         return TensorViewType(shape, strides, element, self._pointer_attribute(c, flags))
@@ -406,10 +401,34 @@ def _header(data: bytes, name: str) -> tuple[str, int]:
     return version, tag
 
 
-_ELEMENTS = {tag: ElementType(name) for name, (tag, _) in ELEMENT_TAGS.items()}
-_TYPE_KINDS: dict[int, tuple[str, str]] = {
+_KNOWN_TYPES: dict[int, tuple[str, str]] = {
     tag: (name, since) for name, (tag, since) in (*ELEMENT_TAGS.items(), *TYPE_TAGS.items())
 }
+# Types that are nothing but their tag.
+_PLAIN_TYPES: dict[str, Type] = {"token": TOKEN, **{e: ElementType(e) for e in ELEMENT_TAGS}}
+
+
+@functools.cache
+def _type_kinds(version: tuple[int, int]) -> dict[int, Type | str]:
+    """What each tag that a version knows stands for: a type, or the name of a kind of types."""
+    return {
+        tag: _PLAIN_TYPES.get(name, name)
+        for tag, (name, since) in _KNOWN_TYPES.items()
+        if version >= version_key(since)
+    }
+
+
+def _unknown_type(tag: int) -> str:
+    if tag not in _KNOWN_TYPES:
+        return f"unknown type tag 0x{tag:02x}"
+    name, since = _KNOWN_TYPES[tag]
+    return f"type {name} needs version {since}"
+
+
+def _size_or_dynamic(value: int, c: Cursor) -> int | None:
+    if value < 0 and value != _DYNAMIC:
+        raise c.error(f"a size or stride of {value} in a type")
+    return None if value == _DYNAMIC else value
 
 
 def _elements(data: bytes, type: TileType, cursor: Cursor) -> tuple[int, ...]:

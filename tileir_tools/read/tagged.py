@@ -5,7 +5,6 @@ Place in the flow: part of bytes -> Module for bytecode; imports `binary`, `mode
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -132,8 +131,7 @@ def _dense(c: Cursor, file: Container, depth: int) -> Attribute:
 
 
 def _same_elements(c: Cursor, file: Container, depth: int) -> Attribute:
-    number = c.count("numbers", 8)
-    values = struct.unpack(f"<{number}q", c.take(8 * number))
+    values = c.signed_list("numbers", 8)
     refuse_extremes(values, 8, c)
     return SameElementsAttr(values)
 
