@@ -18,6 +18,7 @@ class Plan:
 
     Attributes:
         counted_results: whether the number of results is written.
+        fixed_results: whether the op always gives so many results.
         results: how many results are written; `added` token results that later versions have.
         flags: whether a word of flags is written.
         attributes: (name, row, flag bit or 0) of the attributes that are written, in order.
@@ -30,6 +31,7 @@ class Plan:
         "added",
         "attributes",
         "counted_results",
+        "fixed_results",
         "flags",
         "operand_bits",
         "operands",
@@ -46,6 +48,7 @@ class Plan:
         self.spec = spec
         variadic = any(r.arity for r in spec.results) or any(o.arity == "*" for o in spec.operands)
         self.counted_results = variadic
+        self.fixed_results = not any(r.arity for r in spec.results)
         self.results = sum(1 for r in spec.results if is_there(r.since))
         self.added = len(spec.results) - self.results
         flagged = [a for a in spec.attributes.values() if a.optional and a.kind != "bool_array"]

@@ -5,12 +5,20 @@ Place in the flow: the first step of bytes -> Module for bytecode; imports `erro
 
 from __future__ import annotations
 
+import functools
 import struct
 
 from ..errors import BytecodeError
 
 # A varint holds seven bits per byte; numbers have at most 64 bits.
 _LONGEST_VARINT = 10
+
+
+@functools.lru_cache(maxsize=4096)
+def _signed(data: bytes, width: int) -> tuple[int, ...]:
+    # Kept: files are full of the same few shapes.
+    letter = {1: "b", 4: "i", 8: "q"}[width]
+    return struct.unpack(f"<{len(data) // width}{letter}", data)
 
 
 class Cursor:
@@ -49,11 +57,12 @@ class Cursor:
         return self.data[pos]
 
     def take(self, count: int) -> bytes:
-        if count > self.left:
-            raise self.error(f"expected {count} bytes, {self.left} are left")
         start = self.pos
-        self.pos = start + count
-        return self.data[start : self.pos]
+        end = start + count
+        if end > len(self.data):
+            raise self.error(f"expected {count} bytes, {self.left} are left")
+        self.pos = end
+        return self.data[start:end]
 
     def fixed(self, size: int) -> int:
         """An unsigned little-endian number of `size` bytes."""
@@ -106,10 +115,7 @@ class Cursor:
     def signed_list(self, what: str, width: int) -> tuple[int, ...]:
         """A counted list of signed little-endian numbers of 1, 4 or 8 bytes each."""
         number = self.count(what, width)
-        letter = {1: "b", 4: "i", 8: "q"}[width]
-        found = struct.unpack_from(f"<{number}{letter}", self.data, self.pos)
-        self.pos += number * width
-        return found
+        return _signed(self.take(number * width), width)
 
     def align(self, alignment: int) -> None:
         """Pass over padding up to a multiple of `alignment` bytes from the start of the part."""
@@ -133,13 +139,18 @@ class Table:
         """`cursor` stands where the data begins, from which the offsets count."""
         start, size = cursor.pos, len(cursor.data)
         self._cursor = cursor
-        self._ends = [*(start + offset for offset in offsets), size]
-        for k, end in enumerate(self._ends[1:]):
-            if not self._ends[k] <= end <= size:
-                raise cursor.error(f"entry {k} of the table of {what} lies outside the table")
+        self._ends = [start + offset for offset in offsets]
+        self._ends.append(size)
+        if self._ends != sorted(self._ends):
+            k = next(k for k, end in enumerate(self._ends) if end > self._ends[k + 1])
+            raise cursor.error(f"entry {k} of the table of {what} lies outside the table")
 
     def __len__(self) -> int:
         return len(self._ends) - 1
+
+    def bytes(self, index: int) -> bytes:
+        """The bytes of number `index`."""
+        return self._cursor.data[self._ends[index] : self._ends[index + 1]]
 
     def __getitem__(self, index: int) -> Cursor:
         cursor = self._cursor

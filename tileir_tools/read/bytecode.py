@@ -50,7 +50,7 @@ _MAX_REGION_DEPTH = 100
 # A location, or where it is found when it is asked for.
 _Location = Location | tuple[DebugInfo, int]
 
-_ReadAttribute = Callable[[Cursor, Container, "list[Type]"], Attribute]
+_ReadAttribute = Callable[[Cursor, Container, "Type | None"], Attribute]
 
 
 def read_bytecode(data: bytes, name: str) -> Module:
@@ -124,7 +124,7 @@ def _next_location(locations: Iterator[_Location], cursor: Cursor) -> _Location:
 def _enum_reader(kind: str) -> _ReadAttribute:
     attributes = [enum_attribute_by_number(kind, k) for k in range(len(KEYWORDS[kind]))]
 
-    def read(c: Cursor, file: Container, types: list[Type]) -> Attribute:
+    def read(c: Cursor, file: Container, result: Type | None) -> Attribute:
         number = c.varint()
         found = attributes[number] if number < len(attributes) else None
         if found is None:
@@ -134,32 +134,32 @@ def _enum_reader(kind: str) -> _ReadAttribute:
     return read
 
 
-def _i64(c: Cursor, file: Container, types: list[Type]) -> Attribute:
+def _i64(c: Cursor, file: Container, result: Type | None) -> Attribute:
     return IntegerAttr(c.varint(), I64)
 
 
-def _i32(c: Cursor, file: Container, types: list[Type]) -> Attribute:
+def _i32(c: Cursor, file: Container, result: Type | None) -> Attribute:
     return IntegerAttr(c.varint(), I32)
 
 
-def _bool(c: Cursor, file: Container, types: list[Type]) -> Attribute:
+def _bool(c: Cursor, file: Container, result: Type | None) -> Attribute:
     return BoolAttr(c.byte() != 0)
 
 
-def _string(c: Cursor, file: Container, types: list[Type]) -> Attribute:
+def _string(c: Cursor, file: Container, result: Type | None) -> Attribute:
     return StringAttr(file.string(c.varint(), c))
 
 
-def _symbol(c: Cursor, file: Container, types: list[Type]) -> Attribute:
+def _symbol(c: Cursor, file: Container, result: Type | None) -> Attribute:
     return SymbolRefAttr(file.string(c.varint(), c))
 
 
-def _dense(c: Cursor, file: Container, types: list[Type]) -> Attribute:
-    return file.dense(c.varint(), types[0], c)
+def _dense(c: Cursor, file: Container, result: Type | None) -> Attribute:
+    return file.dense(c.varint(), result, c)
 
 
 def _array(width: int, element: str) -> _ReadAttribute:
-    def read(c: Cursor, file: Container, types: list[Type]) -> Attribute:
+    def read(c: Cursor, file: Container, result: Type | None) -> Attribute:
         values = c.signed_list("numbers", width)
         if element == "i1":
             values = tuple(int(value != 0) for value in values)
@@ -170,7 +170,7 @@ def _array(width: int, element: str) -> _ReadAttribute:
     return read
 
 
-def _predicate(c: Cursor, file: Container, types: list[Type]) -> Attribute:
+def _predicate(c: Cursor, file: Container, result: Type | None) -> Attribute:
     # A third of all operations are assumptions, and nearly all predicates the same few of three bytes:
     # div_by<16>, bounded<0, ?>.
     at = c.pos
@@ -195,8 +195,8 @@ _READERS: dict[str, _ReadAttribute] = {
     "dense": _dense,
     "i32_array": _array(4, "i32"),
     "bool_array": _array(1, "i1"),
-    "identities": lambda c, file, types: read_array(c, file),
-    "hints": lambda c, file, types: read_hints(c, file),
+    "identities": lambda c, file, result: read_array(c, file),
+    "hints": lambda c, file, result: read_hints(c, file),
     "predicate": _predicate,
 }
 
@@ -214,11 +214,23 @@ class _Layout:
     a shorter way.
     """
 
-    __slots__ = ("attributes", "operands", "plan", "simple", "spec")
+    __slots__ = (
+        "attributes",
+        "kinds_matter",
+        "name",
+        "operands",
+        "plan",
+        "simple",
+        "spec",
+        "units",
+    )
 
     def __init__(self, plan: Plan):
         self.plan = plan
         self.spec = plan.spec
+        self.name = plan.spec.mnemonic
+        self.kinds_matter = not plan.spec.takes_anything
+        self.units = plan.units
         self.attributes = tuple(
             (name, _READERS[row.kind], row.default, bit, row.kind == "bool_array")
             for name, row, bit in plan.attributes
@@ -276,17 +288,15 @@ class _Body:
             if layout.simple:
                 index = cursor.varint()
                 result = types.get(index) or file.type(index, cursor)
-                attributes = self._attributes(layout, 0, [result]) if layout.attributes else {}
+                attributes = self._attributes(layout, 0, result) if layout.attributes else {}
                 operands = self._values(layout.operands)
-                spec = layout.spec
                 op = Operation(
-                    spec.mnemonic, spec, operands, (result,), attributes, (), None, location
+                    layout.name, layout.spec, operands, (result,), attributes, (), None, location
                 )
                 values.append(op.results[0])
             else:
                 op = self._operation(layout, location)
-            wrong = misfit(op)
-            if wrong is not None:
+            if layout.kinds_matter and (wrong := misfit(op)) is not None:
                 raise cursor.error(wrong, at)
             op.parent = block
             operations.append(op)
@@ -307,7 +317,7 @@ class _Body:
         spec, plan = layout.spec, layout.plan
         types = self._result_types(plan)
         flags = self.cursor.varint() if plan.flags else 0
-        attributes = self._attributes(layout, flags, types)
+        attributes = self._attributes(layout, flags, types[0] if types else None)
         operands, segments = self._operands(layout, flags)
         regions = self._regions(plan) if plan.regions else ()
         op = Operation(
@@ -329,8 +339,7 @@ class _Body:
         if plan.counted_results:
             at = cursor.pos
             number = cursor.count("result types")
-            fixed = not any(r.arity for r in plan.spec.results)
-            if fixed and number != plan.results:
+            if plan.fixed_results and number != plan.results:
                 raise cursor.error(
                     f"{plan.spec.mnemonic} gives {plan.results} results, found {number}", at
                 )
@@ -344,16 +353,17 @@ class _Body:
             found.append(file.types.get(index) or file.type(index, cursor))
         return found
 
-    def _attributes(self, layout: _Layout, flags: int, types: list[Type]) -> dict[str, Attribute]:
+    def _attributes(self, layout: _Layout, flags: int, result: Type | None) -> dict[str, Attribute]:
         found: dict[str, Attribute] = {}
+        cursor, file = self.cursor, self.file
         for name, read, default, bit, flag_array in layout.attributes:
             if bit and not flags & bit:
                 continue
-            value = read(self.cursor, self.file, types)
+            value = read(cursor, file, result)
             if value is default or (flag_array and _all_false(value)):
                 continue
             found[name] = value
-        for name, bit in layout.plan.units:
+        for name, bit in layout.units:
             if flags & bit:
                 found[name] = UNIT
         return found
@@ -378,35 +388,44 @@ class _Body:
 
     def _spread(self, spec: OpSpec, number: int) -> tuple[int, ...]:
         """Sizes of the operand groups where one number counts all operands."""
-        single = sum(1 for row in spec.operands if not row.arity)
-        rest = number - single
-        many = any(row.arity == "*" for row in spec.operands)
+        groups = spec.operands
+        if len(groups) == 1 and groups[0].arity == "*":
+            return (number,)
+        rest = number - sum(1 for row in groups if not row.arity)
+        many = any(row.arity == "*" for row in groups)
         if rest < 0 or (rest > 1 and not many):
             raise self.cursor.error(f"{spec.mnemonic} cannot have {number} operands")
-        return tuple(rest if row.arity else 1 for row in spec.operands)
+        return tuple(rest if row.arity else 1 for row in groups)
 
     def _values(self, slots: range) -> list[Value]:
-        cursor, values = self.cursor, self.values
-        data, pos = cursor.data, cursor.pos
-        defined, size = len(values), len(data)
+        values, data, pos = self.values, self.cursor.data, self.cursor.pos
         found = []
-        for _ in slots:
-            at = pos
-            # Nearly all indices take one byte or two.
-            if pos < size and data[pos] < 0x80:
+        try:
+            for _ in slots:
                 index = data[pos]
                 pos += 1
-            elif pos + 1 < size and data[pos + 1] < 0x80:
-                index = data[pos] & 0x7F | data[pos + 1] << 7
-                pos += 2
-            else:
-                cursor.pos = pos
-                index = cursor.varint()
-                pos = cursor.pos
-            if index >= defined:
-                raise cursor.error(f"value {index}, but only {defined} are defined here", at)
+                if index > 0x7F:
+                    high = data[pos]
+                    pos += 1
+                    if high > 0x7F:
+                        return self._checked_values(slots)
+                    index = index & 0x7F | high << 7
+                found.append(values[index])
+        except IndexError:
+            return self._checked_values(slots)
+        self.cursor.pos = pos
+        return found
+
+    def _checked_values(self, slots: range) -> list[Value]:
+        """What `_values` does, for indices of more than two bytes and with the error for wrong ones."""
+        cursor, values = self.cursor, self.values
+        found = []
+        for _ in slots:
+            at = cursor.pos
+            index = cursor.varint()
+            if index >= len(values):
+                raise cursor.error(f"value {index}, but only {len(values)} are defined here", at)
             found.append(values[index])
-        cursor.pos = pos
         return found
 
     def _regions(self, plan: Plan) -> list[Region]:

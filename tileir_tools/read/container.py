@@ -111,7 +111,7 @@ class Container:
         self._type_kinds = _type_kinds(self.key)
         self._open_types: set[int] = set()
         self._constants: Table | None = None
-        self._dense: dict[tuple[int, Type], DenseElementsAttr] = {}
+        self._dense: dict[tuple[int, Type | None], DenseElementsAttr] = {}
 
     # -- sections -----------------------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ class Container:
                 self._strings = self._table("String", "strings", 4)
             if index >= len(self._strings):
                 raise cursor.error(f"string {index}, but there are {len(self._strings)} strings")
-            data = self._strings[index].data
+            data = self._strings.bytes(index)
             found = self._string_values[index] = data.decode("utf-8", "surrogateescape")
         return found
 
@@ -292,10 +292,9 @@ class Container:
 
     # -- constants ----------------------------------------------------------------------------------
 
-    def dense(self, index: int, type: Type, cursor: Cursor) -> DenseElementsAttr:
+    def dense(self, index: int, type: Type | None, cursor: Cursor) -> DenseElementsAttr:
         """The elements of a constant of a type."""
-        key = (index, type)
-        found = self._dense.get(key)
+        found = self._dense.get((index, type))
         if found is not None:
             return found
         if self._constants is None:
@@ -306,7 +305,7 @@ class Container:
             raise cursor.error(f"a constant is said to be of type {type}")
         item = self._constants[index]
         data = item.take(item.count("bytes"))
-        found = self._dense[key] = DenseElementsAttr(type, _elements(data, type, item))
+        found = self._dense[index, type] = DenseElementsAttr(type, _elements(data, type, item))
         return found
 
     # -- globals and functions ----------------------------------------------------------------------
