@@ -61,8 +61,12 @@ class Value:
 
     def replace_all_uses_with(self, other: Value) -> None:
         """Make every reader of this value read `other`."""
-        for op, index in self.uses:
-            op.set_operand(index, other)
+        if other is self:
+            return
+        for op in dict.fromkeys(self.users):
+            op.operands = [other if value is self else value for value in op.operands]
+        other.users += self.users
+        self.users = []
 
     def __repr__(self) -> str:
         return f"<Value {self.name or '%?'}: {self.type}>"
@@ -261,6 +265,31 @@ class Operation:
         for value in operands:
             value.users.append(self)
 
+    def clone(self, values: dict[Value, Value]) -> Operation:
+        """A copy, with everything inside it, that stands nowhere yet.
+
+        Args:
+            values: value -> what the copy reads in its place (a value that is not in it, itself); what
+                the copy defines is added.
+        """
+        operands = [values.get(value, value) for value in self.operands]
+        regions = [region.clone(values) for region in self.regions]
+        types = [result.type for result in self.results]
+        copy = type(self)(
+            self.name,
+            self.spec,
+            operands,
+            types,
+            dict(self.attributes),
+            regions,
+            self.segments,
+            self._location,
+        )
+        copy.opaque_text = self.opaque_text
+        copy._span = self._span
+        values.update(zip(self.results, copy.results))
+        return copy
+
     def detach(self) -> None:
         """Take the operation out of its block; it keeps its operands."""
         if self.parent is not None:
@@ -320,6 +349,17 @@ class Region:
         for block in blocks:
             block.parent = self
         self.parent: Operation | None = None
+
+    def clone(self, values: dict[Value, Value]) -> Region:
+        """A copy of the blocks; see `Operation.clone`."""
+        blocks = []
+        for block in self.blocks:
+            copy = Block([argument.type for argument in block.arguments])
+            values.update(zip(block.arguments, copy.arguments))
+            for op in block.operations:
+                copy.add(op.clone(values))
+            blocks.append(copy)
+        return Region(blocks)
 
     @property
     def block(self) -> Block:
@@ -423,6 +463,16 @@ class Module:
     def find(self, *names: str) -> Iterator[Operation]:
         """Every operation with one of these mnemonics, in text order."""
         return (op for op in self.walk() if op.name in names)
+
+    def clone(self) -> Module:
+        """A copy that shares types, attributes and locations, and nothing that can change."""
+        copy = Module(self.name, self.source)
+        copy.bytecode_version, copy.producer = self.bytecode_version, self.producer
+        copy.attributes, copy.location = dict(self.attributes), self.location
+        copy.warnings = list(self.warnings)
+        for op in self.body.operations:
+            copy.body.add(op.clone({}))
+        return copy
 
     def to_text(
         self, *, debug_info: bool = False, wrap: bool | None = None, generic: bool = False

@@ -1,0 +1,50 @@
+"""Modules to modules that mean the same, said otherwise.
+
+Place in the flow: beside Module; imports `model`, `dialect`. Every function changes the module that it is
+given and says whether it changed anything. What a pass needs is imported when it is called.
+
+`canonicalize`, `cse`, `fuse_fma` and `loop_split` give what the passes of those names in NVIDIA's
+`cuda-tile-opt` give, operation for operation.
+"""
+
+from __future__ import annotations
+
+from ..model import Module
+
+
+def canonicalize(module: Module) -> bool:
+    """The dialect's canonical form: folds, patterns on `if` and `select`, dead code, unique constants."""
+    from .canonical_form import canonicalize as run
+
+    return run(module)
+
+
+def cse(module: Module) -> bool:
+    """Equal operations without effects become one; dead ones go."""
+    from .common_subexpressions import cse as run
+
+    return run(module)
+
+
+def fuse_fma(module: Module) -> bool:
+    """`mulf` into `addf` or `subf` becomes `fma`. Changes results: one rounding instead of two."""
+    from .fusing import fuse_fma as run
+
+    return run(module)
+
+
+def loop_split(module: Module, threshold: int = 1) -> bool:
+    """Loops are split in two where a comparison of their index with an invariant decides an `if`.
+
+    Args:
+        module: what to change.
+        threshold: split only where a branch has that many operations, or an expensive one; 1 splits
+            always, 0 never. An attribute `cuda_tile.loop_split` of the `if`, the loop or the entry
+            goes before it.
+    """
+    from .splitting import loop_split as run
+
+    return run(module, threshold)
+
+
+__all__ = ["canonicalize", "cse", "fuse_fma", "loop_split"]
