@@ -236,6 +236,10 @@ INSIDE = {
     "operandSegmentSizes = array<i32: 1, 1, 0, 0>} : (tile<ptr<f32>>) -> (tile<f32>, token)": (
         "2:10 operandSegmentSizes does not fit the operands of load_ptr_tko"
     ),
+    '%0 = "cuda_tile.make_tensor_view"(%p) {operandSegmentSizes = array<i32: 1, 0, 0>} '
+    ": (tile<ptr<f32>>) -> tensor_view<?xf32, strides=[1]>": (
+        "2:8 the shape of tensor_view<?xf32, strides=[1]> takes 1 values, make_tensor_view has 0"
+    ),
     '%0 = "cuda_tile.exti"(%a) : (tile<i32>) -> tile<i64>': "2:8 exti needs an attribute 'signedness'",
     '%0 = "cuda_tile.exti"(%a) {signedness = 7 : i32} : (tile<i32>) -> tile<i64>': (
         "2:43 expected one of unsigned, signed, found '7'"

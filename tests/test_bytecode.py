@@ -208,6 +208,23 @@ def test_a_token_where_a_tile_belongs_is_refused() -> None:
         parse_all(module.to_bytecode("13.4"))
 
 
+_VIEW = """entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
+  %v = make_tensor_view %p, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+  return
+}
+"""
+
+
+def test_a_tensor_view_with_too_few_sizes_is_refused() -> None:
+    module = parse(_VIEW)
+    view = module.entries[0].body.operations[0]
+    base, size, _, stride = view.operands
+    view.set_operands([base, size, stride], (1, 1, 1))
+    message = "the shape of tensor_view<.*> takes 2 values, make_tensor_view has 1"
+    with pytest.raises(BytecodeError, match=message):
+        parse_all(module.to_bytecode("13.4"))
+
+
 # -- writing ----------------------------------------------------------------------------------------
 
 

@@ -66,7 +66,24 @@ def misfit(op: Operation) -> str | None:
         wrong = _wrong(values, result.constraint)
         if wrong is not None:
             return f"result '{result.name}' of {spec.mnemonic} must be {wrong}"
+    if spec.mnemonic == "make_tensor_view":
+        miscounted = _miscounted(op, sizes)
+        if miscounted is not None:
+            return miscounted
     _fitting.add(key)
+    return None
+
+
+def _miscounted(op: Operation, sizes: tuple[int, ...]) -> str | None:
+    """A tensor view has one operand for each size and stride that its type leaves open."""
+    view = op.result.type
+    assert isinstance(view, TensorViewType)
+    for what, open_sizes, given in zip(
+        ("shape", "strides"), (view.shape, view.strides), sizes[1:]
+    ):
+        wanted = open_sizes.count(None)
+        if given != wanted:
+            return f"the {what} of {view} takes {wanted} values, make_tensor_view has {given}"
     return None
 
 

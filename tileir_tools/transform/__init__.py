@@ -1,7 +1,7 @@
 """Modules to modules that mean the same, said otherwise.
 
 Place in the flow: beside Module; imports `model`, `dialect`. Every function changes the module that it is
-given and says whether it changed anything. What a pass needs is imported when it is called.
+given (`module.clone()` keeps the old one) and says whether it changed anything. What a pass needs is imported when it is called.
 
 `canonicalize`, `cse`, `fuse_fma` and `loop_split` give what the passes of those names in NVIDIA's
 `cuda-tile-opt` give, operation for operation.
@@ -47,4 +47,33 @@ def loop_split(module: Module, threshold: int = 1) -> bool:
     return run(module, threshold)
 
 
-__all__ = ["canonicalize", "cse", "fuse_fma", "loop_split"]
+def dce(module: Module) -> bool:
+    """Everything goes that no effect needs: see `dead_code`, which goes further than `canonicalize`."""
+    from .dead_code import dce as run
+
+    return run(module)
+
+
+def strip_debug(module: Module) -> bool:
+    """Every location is forgotten."""
+    from .normal_form import strip_debug as run
+
+    return run(module)
+
+
+def normalize(module: Module) -> None:
+    """The form in which kernels are compared; see `normal_form` for what it makes equal."""
+    from .normal_form import normalize as run
+
+    run(module)
+
+
+__all__ = [
+    "canonicalize",
+    "cse",
+    "dce",
+    "fuse_fma",
+    "loop_split",
+    "normalize",
+    "strip_debug",
+]
