@@ -5,14 +5,11 @@ Place in the flow: a thin consumer of `read` and `write`.
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from tileir_tools.dialect import VERSIONS
-from tileir_tools.errors import UsageError
 
-from .running import load_modules, strict_option, write_file
+from .running import load_modules, only_module, strict_option, write_bytecode
 
 
 @click.command(name="as")
@@ -33,12 +30,5 @@ def command(file: str, output: str, version: str | None, strict: bool) -> None:
 
     The same input gives the same bytes. What an older version cannot say is refused by name.
     """
-    modules = load_modules(file, strict)
-    if len(modules) != 1:
-        raise UsageError(f"{file} holds {len(modules)} modules; a bytecode file holds one")
-    data = modules[0].to_bytecode(version)
-    if output == "-":
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    else:
-        write_file(data, output)
+    module = only_module(load_modules(file, strict), file)
+    write_bytecode(module.to_bytecode(version), output)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import click
 
-from tileir_tools.errors import InputError, ParseError, TileIRError
+from tileir_tools.errors import InputError, ParseError, TileIRError, UsageError
 from tileir_tools.model import Module
 
 COULD_NOT_RUN = 3
@@ -63,6 +63,13 @@ def load_modules(path: str, strict: bool) -> list[Module]:
     return modules
 
 
+def only_module(modules: list[Module], path: str) -> Module:
+    """The one module of an input, for bytecode. Raises UsageError."""
+    if len(modules) != 1:
+        raise UsageError(f"{path} holds {len(modules)} modules; a bytecode file holds one")
+    return modules[0]
+
+
 def write_output(text: str, path: str | None) -> None:
     """Print, or write a file whole or not at all. Raises InputError."""
     text = text if text.endswith("\n") else text + "\n"
@@ -70,6 +77,15 @@ def write_output(text: str, path: str | None) -> None:
         _print(text)
     else:
         write_file(text.encode("utf-8"), path)
+
+
+def write_bytecode(data: bytes, path: str) -> None:
+    """Write a file whole or not at all; `-` is the standard output. Raises InputError."""
+    if path == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    else:
+        write_file(data, path)
 
 
 def write_file(data: bytes, path: str) -> None:

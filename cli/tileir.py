@@ -17,6 +17,7 @@ _COMMANDS = {
     "as": "assemble",
     "diff": "diff",
     "info": "info",
+    "opt": "opt",
     "print": "print",
     "rules": "rules",
     "show": "show",

@@ -209,7 +209,8 @@ def test_a_token_where_a_tile_belongs_is_refused() -> None:
 
 
 _VIEW = """entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
-  %v = make_tensor_view %p, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+  %v = make_tensor_view %p, shape = [%n, %n], strides = [%n, 1]
+      : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
   return
 }
 """

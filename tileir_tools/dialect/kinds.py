@@ -78,9 +78,7 @@ def _miscounted(op: Operation, sizes: tuple[int, ...]) -> str | None:
     """A tensor view has one operand for each size and stride that its type leaves open."""
     view = op.result.type
     assert isinstance(view, TensorViewType)
-    for what, open_sizes, given in zip(
-        ("shape", "strides"), (view.shape, view.strides), sizes[1:]
-    ):
+    for what, open_sizes, given in zip(("shape", "strides"), (view.shape, view.strides), sizes[1:]):
         wanted = open_sizes.count(None)
         if given != wanted:
             return f"the {what} of {view} takes {wanted} values, make_tensor_view has {given}"

@@ -1,13 +1,16 @@
 """Modules to modules that mean the same, said otherwise.
 
 Place in the flow: beside Module; imports `model`, `dialect`. Every function changes the module that it is
-given (`module.clone()` keeps the old one) and says whether it changed anything. What a pass needs is imported when it is called.
+given (`module.clone()` keeps the old one) and says whether it changed anything. What a pass needs is
+imported when it is called.
 
 `canonicalize`, `cse`, `fuse_fma` and `loop_split` give what the passes of those names in NVIDIA's
 `cuda-tile-opt` give, operation for operation.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from ..model import Module
 
@@ -68,7 +71,19 @@ def normalize(module: Module) -> None:
     run(module)
 
 
+# Every pass that needs nothing but a module, by the name of its function.
+PASSES: dict[str, Callable[[Module], object]] = {
+    "canonicalize": canonicalize,
+    "cse": cse,
+    "dce": dce,
+    "fuse_fma": fuse_fma,
+    "loop_split": loop_split,
+    "normalize": normalize,
+    "strip_debug": strip_debug,
+}
+
 __all__ = [
+    "PASSES",
     "canonicalize",
     "cse",
     "dce",

@@ -9,13 +9,14 @@ print as the same text. Operations with effects keep their order, and nothing mo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ..model import (
     UNKNOWN,
     Attribute,
     Block,
     BoundedAttr,
+    DenseElementsAttr,
     DivByAttr,
     Module,
     Operation,
@@ -26,20 +27,16 @@ from .canonical_form import canonicalize
 from .common_subexpressions import cse
 from .dead_code import dce
 from .effects import has_no_effect
-from .matching import producer
+from .matching import constant_value, producer
 
 
 def normalize(module: Module) -> None:
     """Bring every entry into the form; see `transform.normalize`."""
     strip_debug(module)
-    for op in module.operations:
-        for region in op.regions:
-            for block in region.blocks:
-                _merge_assumes(block)
     for op in module.walk():
         _constants_right(op)
     # Each can make work for the others; every round makes the module smaller.
-    while any([dce(module), canonicalize(module), cse(module)]):
+    while any([dce(module), canonicalize(module), cse(module), _merge_all(module)]):
         pass
     for op in module.operations:
         _order(op)
@@ -66,12 +63,21 @@ def _constants_right(op: Operation) -> None:
 # -- assumptions ------------------------------------------------------------------------------------
 
 
-def _merge_assumes(block: Block) -> None:
+def _merge_all(module: Module) -> bool:
+    merged: set[Operation] = set()
+    for op in module.operations:
+        for region in op.regions:
+            for block in region.blocks:
+                _merge_assumes(block, merged)
+    return bool(merged)
+
+
+def _merge_assumes(block: Block, merged: set[Operation]) -> None:
     """One chain of assumptions behind each value, read by everything that reads the value.
 
-    Only assumptions in the block that defines the value: one inside a branch holds only there.
+    Only assumptions in the block that defines the value: one inside a branch holds only there. What
+    is replaced is added to `merged`.
     """
-    merged: set[Operation] = set()
     ops: list[Operation] = []
     for value in block.arguments:
         ops += _chain(value, block, merged)
@@ -83,16 +89,17 @@ def _merge_assumes(block: Block) -> None:
             ops += _chain(value, block, merged)
         for region in op.regions:
             for inner in region.blocks:
-                _merge_assumes(inner)
+                _merge_assumes(inner, merged)
     block.operations = ops
     for op in ops:
         op.parent = block
 
 
 def _chain(value: Value, block: Block, merged: set[Operation]) -> list[Operation]:
-    """The new assumptions about a value in the place of the old ones, which are added to `merged`."""
+    """The new assumptions about a value in the place of the old ones."""
     old = list(_assumes_of(value, block))
-    if not old:
+    predicates = _merged([op.attributes["predicate"] for op in old], constant_value(value))
+    if predicates == [op.attributes["predicate"] for op in old] and _is_chain(value, old):
         return []
     merged.update(old)
     for op in old:
@@ -103,13 +110,22 @@ def _chain(value: Value, block: Block, merged: set[Operation]) -> list[Operation
     readers, value.users = value.users, []
     chain: list[Operation] = []
     last = value
-    for predicate in _merged(op.attributes["predicate"] for op in old):
+    for predicate in predicates:
         chain.append(make("assume", (last,), (value.type,), UNKNOWN, {"predicate": predicate}))
         last = chain[-1].result
     for reader in dict.fromkeys(readers):
         reader.operands = [last if v is value else v for v in reader.operands]
     last.users += readers
     return chain
+
+
+def _is_chain(value: Value, assumes: list[Operation]) -> bool:
+    """Whether nothing reads a value but the first assumption, nothing that but the second.."""
+    for op in assumes:
+        if value.users != [op]:
+            return False
+        value = op.result
+    return True
 
 
 def _assumes_of(value: Value, block: Block) -> Iterator[Operation]:
@@ -120,11 +136,16 @@ def _assumes_of(value: Value, block: Block) -> Iterator[Operation]:
             yield from _assumes_of(user.result, block)
 
 
-def _merged(predicates: Iterable[Attribute]) -> list[Attribute]:
-    """What several assumptions about one value say together, in an order of their own."""
+def _merged(predicates: list[Attribute], constant: DenseElementsAttr | None) -> list[Attribute]:
+    """What several assumptions about one value say together, in an order of their own.
+
+    What they say truly of a constant says nothing.
+    """
     divisor, lower, upper = 1, None, None
     others: dict[Attribute, None] = {}
     for predicate in predicates:
+        if constant is not None and _is_true(predicate, constant):
+            continue
         if isinstance(predicate, DivByAttr) and predicate.every is None:
             divisor = math.lcm(divisor, predicate.divisor)
         elif isinstance(predicate, BoundedAttr):
@@ -139,6 +160,16 @@ def _merged(predicates: Iterable[Attribute]) -> list[Attribute]:
     if divisor > 1:
         found.append(DivByAttr(divisor))
     return found + sorted(others, key=repr)
+
+
+def _is_true(predicate: Attribute, constant: DenseElementsAttr) -> bool:
+    if isinstance(predicate, DivByAttr):
+        return predicate.every is None and all(v % predicate.divisor == 0 for v in constant.raw)
+    if isinstance(predicate, BoundedAttr):
+        low = -math.inf if predicate.lower is None else predicate.lower
+        high = math.inf if predicate.upper is None else predicate.upper
+        return all(low <= v <= high for v in constant.raw)
+    return constant.is_splat
 
 
 # -- order ------------------------------------------------------------------------------------------
