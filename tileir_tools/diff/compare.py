@@ -1,6 +1,6 @@
 """Comparing two entries: from pairs of effects down to the operations that differ.
 
-Place in the flow: facts -> **findings**; imports `analyze`, `match`, `values`, `finding`.
+Place in the flow: facts -> **findings**; imports `analyze`, `transform`, `match`, `values`, `finding`.
 
 Both dataflow graphs live in one node table, so equal values are one node and most of two kernels is
 proven equal by identity. Where two corresponding values are not one node, `Values.explain` walks
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from ..analyze.dataflow import Flow, NodeTable, Plan, build_flow
 from ..model import Entry, Module
+from ..transform.canonical_form import canonicalize_entry
 from .assumptions import compare_assumptions
 from .effects import compare_effects
 from .finding import DIFFERS, EntryDiff, severity_rank
@@ -20,6 +21,7 @@ from .match import Matching, match_arguments, match_controls, match_effects
 from .order import compare_order
 from .pair import Pair
 from .placement import compare_placement
+from .rules import CRITICAL
 from .values import Values
 from .words import say_attribute
 
@@ -32,7 +34,38 @@ def compare_entries(
     arches: tuple[str | None, ...],
     severities: dict[str, str],
 ) -> EntryDiff:
-    """Everything in which two corresponding entries differ."""
+    """Everything in which two corresponding entries differ.
+
+    They are compared as they are written, where a difference is shown best. Where that finds something
+    critical and branches are involved, their canonical forms may still be equal: an `if` that gives
+    values from outside is a `select`.
+    """
+    rest = (reference_module, generated_module, arches, severities)
+    written = _compare_written(reference, generated, *rest)
+    if not any(f.severity == CRITICAL for f in written.findings):
+        return written
+    if not any(op.name in ("if", "select") for e in (reference, generated) for op in e.walk()):
+        return written
+    canonical = _compare_written(_canonical(reference), _canonical(generated), *rest)
+    same = not any(f.severity == CRITICAL for f in canonical.findings)
+    return canonical if same else written
+
+
+def _canonical(entry: Entry) -> Entry:
+    copy = entry.clone({})
+    assert isinstance(copy, Entry)
+    canonicalize_entry(copy)
+    return copy
+
+
+def _compare_written(
+    reference: Entry,
+    generated: Entry,
+    reference_module: Module,
+    generated_module: Module,
+    arches: tuple[str | None, ...],
+    severities: dict[str, str],
+) -> EntryDiff:
     pair = _prepare(reference, generated, reference_module, generated_module, arches, severities)
     values = Values(pair)
     _compare_parameters(pair)

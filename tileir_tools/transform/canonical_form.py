@@ -40,8 +40,10 @@ PATTERNS: Patterns = {
 
 def canonicalize(module: Module) -> bool:
     """Canonicalise every entry; see `transform.canonicalize`."""
-    changed = False
-    for op in module.operations:
-        if op.regions:
-            changed = rewrite(op, PATTERNS, top_down=True) or changed
-    return changed
+    changed = [canonicalize_entry(op) for op in module.operations if op.regions]
+    return any(changed)
+
+
+def canonicalize_entry(entry: Operation) -> bool:
+    """Canonicalise one entry; whether anything changed."""
+    return rewrite(entry, PATTERNS, top_down=True)

@@ -33,11 +33,11 @@ from .matching import constant_value, producer
 def normalize(module: Module) -> None:
     """Bring every entry into the form; see `transform.normalize`."""
     strip_debug(module)
-    for op in module.walk():
-        _constants_right(op)
-    # Each can make work for the others; every round makes the module smaller.
-    while any([dce(module), canonicalize(module), cse(module), _merge_all(module)]):
-        pass
+    # Each can make work for the others, until there is none left.
+    while True:
+        changed = [step(module) for step in _STEPS]
+        if not any(changed):
+            break
     for op in module.operations:
         _order(op)
 
@@ -52,12 +52,16 @@ def strip_debug(module: Module) -> bool:
     return changed
 
 
-def _constants_right(op: Operation) -> None:
-    if op.spec is None or "commutative" not in op.spec.traits:
-        return
-    left, right = op.operands[:2]
-    if producer(left, "constant") is not None and producer(right, "constant") is None:
-        op.set_operands([right, left, *op.operands[2:]], op.segments)
+def _constants_right(module: Module) -> bool:
+    changed = False
+    for op in module.walk():
+        if op.spec is None or "commutative" not in op.spec.traits:
+            continue
+        left, right = op.operands[:2]
+        if producer(left, "constant") is not None and producer(right, "constant") is None:
+            op.set_operands([right, left, *op.operands[2:]], op.segments)
+            changed = True
+    return changed
 
 
 # -- assumptions ------------------------------------------------------------------------------------
@@ -170,6 +174,9 @@ def _is_true(predicate: Attribute, constant: DenseElementsAttr) -> bool:
         high = math.inf if predicate.upper is None else predicate.upper
         return all(low <= v <= high for v in constant.raw)
     return constant.is_splat
+
+
+_STEPS = (dce, canonicalize, cse, _constants_right, _merge_all)
 
 
 # -- order ------------------------------------------------------------------------------------------

@@ -60,6 +60,8 @@ class Rewriter:
         assert block is not None
         self.settle(block)
         block.insert_before(anchor, op)
+        # Messages about it point to what it was made for.
+        op._span = op._span or anchor._span
         self.inserted(op)
         return op
 

@@ -1,0 +1,112 @@
+"""`tileir opt FILE`: passes over a module, as `cuda-tile-opt` runs them, and some of our own.
+
+Place in the flow: a thin consumer of `read`, `transform` and `write`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from tileir_tools.dialect import VERSIONS
+from tileir_tools.errors import UsageError
+from tileir_tools.model import Module
+
+from .running import (
+    load_modules,
+    only_module,
+    output_option,
+    strict_option,
+    write_bytecode,
+    write_output,
+)
+
+_Command = Callable[..., object]
+
+
+def _pass_option(flag: str, help: str) -> Callable[[_Command], _Command]:
+    """A flag that names a pass; passes run in the order in which they are asked for."""
+    return click.option(flag, is_flag=True, expose_value=False, callback=_ask_for, help=help)
+
+
+def _ask_for(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    # click calls this in the order of the command line.
+    if value and param.name:
+        ctx.meta.setdefault("tileir.passes", []).append(param.name)
+
+
+@click.command(name="opt")
+@click.argument("file")
+@_pass_option("--canonicalize", "The dialect's canonical form, as cuda-tile-opt has it.")
+@_pass_option("--cse", "Make equal operations one, as cuda-tile-opt does.")
+@_pass_option("--fuse-fma", "mulf into addf or subf becomes fma (changes rounding).")
+@_pass_option("--loop-split", "Split loops where a condition on their index flips.")
+@_pass_option("--dce", "Drop everything that no effect needs, carried values included.")
+@_pass_option("--strip-debug", "Forget source locations.")
+@_pass_option("--normalize", "Our own form for comparing: order, assumptions, dead code.")
+@click.option(
+    "--split-threshold",
+    type=click.IntRange(min=0),
+    default=1,
+    metavar="N",
+    help="--loop-split only where a branch has N operations or an expensive one (default 1).",
+)
+@click.option("-g", "--debug-info", is_flag=True, help="Print source locations.")
+@click.option(
+    "--wrap/--no-wrap",
+    default=None,
+    help="Print cuda_tile.module around it, or not; default: as it was read.",
+)
+@click.option("--generic", is_flag=True, help="Print MLIR's generic form.")
+@click.option("--bytecode", is_flag=True, help="Write bytecode instead of text; needs -o.")
+@click.option(
+    "--bytecode-version",
+    "version",
+    type=click.Choice(VERSIONS),
+    help="Version of the bytecode; default: that of the input, for text the oldest that fits.",
+)
+@strict_option
+@output_option
+@click.help_option("-h", "--help")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    file: str,
+    split_threshold: int,
+    debug_info: bool,
+    wrap: bool | None,
+    generic: bool,
+    bytecode: bool,
+    version: str | None,
+    strict: bool,
+    output: str | None,
+) -> None:
+    """Run passes over the Tile IR in FILE, in the order given, and print what comes out.
+
+    FILE may be text or bytecode; `-` is the standard input. --canonicalize, --cse, --fuse-fma and
+    --loop-split give what the passes of those names in NVIDIA's cuda-tile-opt give.
+    """
+    if bytecode and output is None:
+        raise UsageError("--bytecode needs -o FILE (-o - is the standard output)")
+    if version is not None and not bytecode:
+        raise UsageError("--bytecode-version needs --bytecode")
+    modules = load_modules(file, strict)
+    for module in modules:
+        for name in ctx.meta.get("tileir.passes", []):
+            _run(name, module, split_threshold)
+    if bytecode:
+        assert output is not None
+        write_bytecode(only_module(modules, file).to_bytecode(version), output)
+        return
+    texts = [m.to_text(debug_info=debug_info, wrap=wrap, generic=generic) for m in modules]
+    write_output("// -----\n".join(texts), output)
+
+
+def _run(name: str, module: Module, split_threshold: int) -> None:
+    from tileir_tools import transform
+
+    if name == "loop_split":
+        transform.loop_split(module, split_threshold)
+    else:
+        transform.PASSES[name](module)
