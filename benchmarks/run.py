@@ -155,6 +155,31 @@ def bench_write(files: list[Path], runs: int) -> None:
     row("Module -> text", f"{ratio:.2f}x the time of reading ({a:.2f} s, {b:.2f} s)", "-")
 
 
+def bench_passes(files: list[Path]) -> None:
+    """Canonicalising beside reading, module by module."""
+    from tileir_tools import parse_all
+    from tileir_tools.transform import canonicalize, cse
+
+    ratios = []
+    for path in files:
+        text = path.read_text()
+        gc.collect()
+        start = time.perf_counter()
+        modules = parse_all(text)
+        middle = time.perf_counter()
+        gc.disable()
+        for module in modules:
+            canonicalize(module)
+            cse(module)
+        gc.enable()
+        ratios.append((time.perf_counter() - middle) / (middle - start))
+    row(
+        "canonicalize and cse beside text -> Module",
+        f"{statistics.median(ratios):.2f}x, worst of {len(ratios)} modules {max(ratios):.2f}x",
+        "<= 1x",
+    )
+
+
 def bench_mlir(files: list[Path], runs: int) -> None:
     """The C++ parser of the `mlir` bindings on the generic form of the same modules."""
     name = "text -> Module beside C++ MLIR on the generic form"
@@ -255,6 +280,7 @@ def main() -> None:
     bench_read(files, max(3, options.runs // 2))
     bench_bytecode(files, 3)
     bench_write(files, 3)
+    bench_passes(files)
     bench_mlir(files, 3)
     bench_scaling(options.runs)
     bench_folder(files)

@@ -180,7 +180,7 @@ def test_a_closed_pipe_is_no_error() -> None:
 
 def test_help_lists_the_commands() -> None:
     done = tool("tileir", "--help")
-    for name in (b"diff", b"print", b"rules", b"show", b"validate"):
+    for name in (b"diff", b"opt", b"print", b"rules", b"show", b"validate"):
         assert name in done.stdout
 
 
@@ -219,6 +219,49 @@ def test_rules() -> None:
 
 def test_diff_is_also_a_command_of_tileir() -> None:
     assert tool("tileir", "diff", MATMUL, MATMUL).returncode == 0
+
+
+# -- tileir opt -------------------------------------------------------------------------------------
+
+_TWO_STEPS = b"""entry @k(%x: tile<f32>, %y: tile<f32>, %z: tile<f32>) {
+  %a = mulf %x, %y : tile<f32>
+  %b = mulf %x, %y : tile<f32>
+  %c = addf %z, %a : tile<f32>
+  %d = addf %c, %b : tile<f32>
+  %t = print_tko "%f", %d : tile<f32> -> token
+  return
+}
+"""
+
+
+def _opt(*arguments: object) -> list[str]:
+    done = tool("tileir", "opt", "-", *arguments, stdin=_TWO_STEPS)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return [line.split(" = ")[-1].split()[0] for line in done.stdout.decode().splitlines()[1:-1]]
+
+
+def test_opt_runs_passes_in_the_order_given() -> None:
+    assert _opt() == ["mulf", "mulf", "addf", "addf", "print_tko", "return"]
+    assert _opt("--cse") == ["mulf", "addf", "addf", "print_tko", "return"]
+    # Two products with one reader each fuse; one product with two readers does not.
+    assert _opt("--fuse-fma", "--cse") == ["fma", "fma", "print_tko", "return"]
+    assert _opt("--cse", "--fuse-fma") == ["mulf", "addf", "addf", "print_tko", "return"]
+
+
+def test_opt_writes_bytecode_whole_or_not_at_all(tmp_path: Path) -> None:
+    out = tmp_path / "k.tileirbc"
+    done = tool("tileir", "opt", "-", "--cse", "--bytecode", "-o", out, stdin=_TWO_STEPS)
+    assert (done.returncode, done.stdout) == (0, b"")
+    again = tool("tileir", "opt", out)
+    assert again.stdout == tool("tileir", "opt", "-", "--cse", stdin=_TWO_STEPS).stdout
+    for wrong in (["--bytecode"], ["--bytecode-version", "13.1"], ["--split-threshold", "-1"]):
+        done = tool("tileir", "opt", "-", *wrong, stdin=_TWO_STEPS)
+        assert (done.returncode, done.stdout) == (3, b"")
+        assert done.stderr
+    done = tool("tileir", "opt", "-", "--cse", "-o", tmp_path / "t", stdin=_TWO_STEPS + b"}")
+    assert done.returncode == 3
+    assert b"<stdin>:9:1: error: " in done.stderr
+    assert list(tmp_path.iterdir()) == [out]
 
 
 # -- tileir info, tileir as -------------------------------------------------------------------------

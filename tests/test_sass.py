@@ -1,4 +1,4 @@
-"""What is written compiles to the same machine code as the original.
+"""What is written, and what passes make, compiles to the same machine code as the original.
 
 Needs tileiras, cuobjdump and nvdisasm (the extra `cutile`); no GPU. All but a few kernels are marked
 `slow`: `pytest -m "slow or not slow" tests/test_sass.py` takes ten minutes.
@@ -11,9 +11,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import samples
 from samples import corpus_kernels, fixture_kernels, nvidia_tool
 
 from tileir_tools import load
+from tileir_tools.transform import canonicalize, cse
 
 ARCHS = ("sm_90", "sm_100")
 TILEIRAS, CUOBJDUMP, NVDISASM = map(nvidia_tool, ("tileiras", "cuobjdump", "nvdisasm"))
@@ -81,4 +83,37 @@ def test_corpus_kernels_compile_to_the_same_code(arch: str, tmp_path: Path) -> N
     assert len(CORPUS) >= 40
     compiled = [path for path in CORPUS if check(path, arch, tmp_path)]
     print(f"{arch}: {len(compiled)} of {len(CORPUS)} kernels compile, all to the same code")
+    assert len(compiled) >= 40
+
+
+CANONICAL = sorted(samples.CORPUS.rglob("*.canon.mlir"), key=lambda p: p.stat().st_size)
+
+
+def _canonical_code(canonical: Path, arch: str, folder: Path) -> str | None:
+    """The code from NVIDIA's canonical form and from ours; None where it does not compile for an arch."""
+    module = load(str(canonical).replace(".canon.mlir", ".tileirbc"))
+    theirs = load(canonical).to_bytecode(module.bytecode_version)
+    canonicalize(module)
+    cse(module)
+    codes = []
+    for name, data in (("theirs", theirs), ("ours", module.to_bytecode())):
+        path = folder / f"{name}.tileirbc"
+        path.write_bytes(data)
+        codes.append(sass(path, arch))
+    assert codes[0] == codes[1], canonical.name
+    return codes[0]
+
+
+@pytest.mark.skipif(not CANONICAL, reason="needs ../shared/corpus")
+def test_our_canonical_form_compiles_to_the_code_of_nvidias(tmp_path: Path) -> None:
+    assert all(_canonical_code(path, "sm_100", tmp_path) for path in CANONICAL[:3])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CANONICAL, reason="needs ../shared/corpus")
+def test_more_canonical_forms_compile_to_the_code_of_nvidias(tmp_path: Path) -> None:
+    # One of each kernel.
+    kernels = {path.name.split("__")[0]: path for path in CANONICAL}
+    compiled = [p for p in kernels.values() if _canonical_code(p, "sm_100", tmp_path)]
+    print(f"{len(compiled)} of {len(kernels)} canonical forms compile, all to the same code")
     assert len(compiled) >= 40
