@@ -252,14 +252,14 @@ class Operation:
 
     def set_operand(self, index: int, value: Value) -> None:
         """Make operand slot `index` read `value`."""
-        self.operands[index].users.remove(self)
+        _drop_user(self.operands[index], self)
         self.operands[index] = value
         value.users.append(self)
 
     def set_operands(self, operands: Sequence[Value], segments: tuple[int, ...] | None) -> None:
         """Replace all operands, with the sizes of the operand groups."""
-        for value in self.operands:
-            value.users.remove(self)
+        for value in reversed(self.operands):
+            _drop_user(value, self)
         self.operands = list(operands)
         self.segments = segments
         for value in operands:
@@ -507,6 +507,14 @@ class Module:
         return (
             f"<Module @{self.name or '-'}: {', '.join(e.symbol for e in self.entries) or 'empty'}>"
         )
+
+
+def _drop_user(value: Value, op: Operation) -> None:
+    # Erasing goes forwards or backwards: the user is the first or the last one as a rule.
+    if value.users[-1] is op:
+        value.users.pop()
+    else:
+        value.users.remove(op)
 
 
 def _symbol(op: Operation) -> str:

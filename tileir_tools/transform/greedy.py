@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ..model import Operation
+from ..model import Operation, Value
 from .constants import Constants
 from .effects import is_dead
 from .folds import FOLDS
@@ -93,7 +93,7 @@ class _Driver(Rewriter):
         # Who gives the operands may be dead now, or have one use where it had two.
         for value in op.operands:
             producer = value.defining_op
-            if producer is not None and len({u for u in value.users if u is not op}) <= 1:
+            if producer is not None and not _several_besides(value, op):
                 self._push(producer)
         place = self._places.pop(op, None)
         if place is not None:
@@ -141,6 +141,17 @@ class _Driver(Rewriter):
                 self.erase(op)
                 changed = True
         return changed
+
+
+def _several_besides(value: Value, op: Operation) -> bool:
+    """Whether two operations or more, other than one, read a value."""
+    other = None
+    for user in value.users:
+        if user is not op and user is not other:
+            if other is not None:
+                return True
+            other = user
+    return False
 
 
 def _inside(root: Operation, outer_first: bool) -> list[Operation]:
