@@ -5,9 +5,11 @@ Place in the flow: a thin consumer of `diff` and `report`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from tileir_tools.errors import InputError, TileIRError, UsageError
+from tileir_tools.errors import TileIRError, UsageError
 
 from .running import (
     COULD_NOT_RUN,
@@ -15,10 +17,14 @@ from .running import (
     error_text,
     load_modules,
     output_option,
+    read_text,
     run,
     strict_option,
     write_output,
 )
+
+if TYPE_CHECKING:
+    from tileir_tools.diff import Diff, Policy
 
 
 @click.command(name="diff")
@@ -42,7 +48,18 @@ from .running import (
     help="Give a rule another severity (CRITICAL, WARN, INFO); may be repeated.",
 )
 @click.option(
-    "--policy", metavar="FILE", help='Read severities from a JSON file: {"CODE": "LEVEL"}.'
+    "--policy",
+    metavar="NAME|FILE",
+    help="default, strict, legacy (as lenient as diff_ir.sh), or a TOML file; default: tileir.toml or "
+    "[tool.tileir] of the pyproject.toml here or above.",
+)
+@click.option(
+    "--baseline", metavar="FILE", help="Findings that FILE lists do not count: only new ones do."
+)
+@click.option(
+    "--write-baseline",
+    metavar="FILE",
+    help="Write the findings to FILE, to be accepted from now on.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict line.")
 @strict_option
@@ -57,6 +74,8 @@ def command(
     entry: str | None,
     severities: tuple[str, ...],
     policy: str | None,
+    baseline: str | None,
+    write_baseline: str | None,
     quiet: bool,
     strict: bool,
     output: str | None,
@@ -70,69 +89,84 @@ def command(
     that cannot be read, no Tile IR, wrong usage).
     """
     try:
-        answer, code = _answer(
-            reference, generated, arch, form, entry, _policy(policy, severities), quiet, strict
-        )
+        if reference == generated == "-":
+            raise UsageError("only one side can come from the standard input")
+        found = _compare(reference, generated, strict, arch, entry, _policy(policy, severities))
+        if baseline is not None:
+            found = _without_known(found, baseline)
+        if write_baseline is not None:
+            _accept(found, write_baseline)
+        answer = _report(found, form, reference, generated, quiet)
     except TileIRError as error:
         if form != "json":
             click.echo(error_text(error), err=True)
             click.echo("BLOCKED: nothing was compared", err=True)
             return COULD_NOT_RUN
-        answer, code = _blocked(error_text(error)), COULD_NOT_RUN
+        write_output(_blocked(error_text(error)), output)
+        return COULD_NOT_RUN
     write_output(answer, output)
-    return code
+    return found.exit_code
 
 
-def _answer(
+def _compare(
     reference: str,
     generated: str,
-    arch: str | None,
-    form: str,
-    entry: str | None,
-    policy: dict[str, str],
-    quiet: bool,
     strict: bool,
-) -> tuple[str, int]:
+    arch: str | None,
+    entry: str | None,
+    policy: Policy,
+) -> Diff:
     from tileir_tools.diff import diff
-    from tileir_tools.report.diff_report import diff_json, diff_markdown, diff_text
 
-    if reference == generated == "-":
-        raise UsageError("only one side can come from the standard input")
     left = load_modules(reference, strict)
     right = load_modules(generated, strict)
-    found = diff(left, right, arch=arch, policy=policy, entry=entry)
+    return diff(left, right, arch=arch, policy=policy, entry=entry)
+
+
+def _report(found: Diff, form: str, reference: str, generated: str, quiet: bool) -> str:
+    from tileir_tools.report.diff_report import diff_json, diff_markdown, diff_text
+
     if form == "json":
-        return diff_json(found, reference, generated), found.exit_code
+        return diff_json(found, reference, generated)
     if form == "markdown":
-        return diff_markdown(found, reference, generated), found.exit_code
-    return diff_text(found, quiet=quiet), found.exit_code
+        return diff_markdown(found, reference, generated)
+    return diff_text(found, quiet=quiet)
 
 
-def _policy(path: str | None, severities: tuple[str, ...]) -> dict[str, str]:
-    """The severities of a file, overridden by those of the command line. Raises TileIRError."""
-    found: dict[str, str] = {}
-    if path is not None:
-        found = _policy_file(path)
+def _without_known(found: Diff, path: str) -> Diff:
+    from tileir_tools.diff.baseline import apply_baseline, read_baseline
+
+    return apply_baseline(found, read_baseline(read_text(path), path), path)
+
+
+def _accept(found: Diff, path: str) -> None:
+    from tileir_tools.diff.baseline import BASELINE_SCHEMA, baseline_of
+    from tileir_tools.report.plain import document
+
+    write_output(document(BASELINE_SCHEMA, baseline_of(found)), path)
+
+
+def _policy(chosen: str | None, severities: tuple[str, ...]) -> Policy:
+    """The policy asked for, else that of the project, with the severities of the command line."""
+    from tileir_tools.diff.policy import NAMED, Policy
+
+    from .settings import find_settings, read_settings
+
+    if chosen is None:
+        policy = find_settings()
+    elif chosen in NAMED:
+        policy = NAMED[chosen]
+    else:
+        policy = read_settings(chosen)
+    if not severities:
+        return policy
+    changed = dict(policy.severities)
     for item in severities:
         code, separator, level = item.partition("=")
         if not separator:
             raise UsageError(f"--severity takes CODE=LEVEL, not '{item}'")
-        found[code] = level.upper()
-    return found
-
-
-def _policy_file(path: str) -> dict[str, str]:
-    import json
-
-    from tileir_tools.read import read_bytes
-
-    try:
-        content = json.loads(read_bytes(path))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: error: no JSON: {error}") from None
-    if not isinstance(content, dict) or not all(isinstance(v, str) for v in content.values()):
-        raise InputError(f"{path}: error: expected an object of rule codes and severities")
-    return {str(code): str(level).upper() for code, level in content.items()}
+        changed[code] = level.upper()
+    return Policy(changed, policy.ignores, policy.arches)
 
 
 def _blocked(message: str) -> str:

@@ -63,6 +63,14 @@ def load_modules(path: str, strict: bool) -> list[Module]:
     return modules
 
 
+def read_text(path: str) -> str:
+    """The text of a file that is no Tile IR. Raises InputError."""
+    from tileir_tools.read import read_bytes
+    from tileir_tools.read.detect import decode_text
+
+    return decode_text(read_bytes(path), path)
+
+
 def only_module(modules: list[Module], path: str) -> Module:
     """The one module of an input, for bytecode. Raises UsageError."""
     if len(modules) != 1:

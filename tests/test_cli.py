@@ -20,11 +20,13 @@ OTHER = FIXTURES / "matmul__128x128x64-bfloat16__sm_100__bc13.3.mlir"
 SOFTMAX = sorted(FIXTURES.glob("softmax__*13.4.mlir"))[0]
 
 
-def tool(name: str, *arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def tool(
+    name: str, *arguments: object, stdin: bytes = b"", cwd: Path = SCHEMAS
+) -> subprocess.CompletedProcess[bytes]:
     """Run a command of the package in a process of its own."""
     code = f"import sys; sys.argv[0] = '{name}'; from tileir_tools.cli.{name} import main; main()"
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, input=stdin, capture_output=True, check=False, cwd=SCHEMAS)
+    return subprocess.run(command, input=stdin, capture_output=True, check=False, cwd=cwd)
 
 
 def check(document: bytes) -> dict[str, object]:
@@ -103,13 +105,133 @@ def test_severities_can_be_changed(tmp_path: Path) -> None:
     path = tmp_path / "edited.mlir"
     path.write_text(MATMUL.read_text().replace("padding_value = zero, ", ""))
     assert tool("diff", MATMUL, path, "--severity", "MEM007=WARN").returncode == 2
-    policy = tmp_path / "policy.json"
-    policy.write_text('{"MEM007": "info"}')
+    policy = tmp_path / "policy.toml"
+    policy.write_text('severity.MEM007 = "info"')
     assert tool("diff", MATMUL, path, "--policy", policy).returncode == 2
     assert tool("diff", MATMUL, path, "--severity", "NOPE=WARN").returncode == 3
     assert tool("diff", MATMUL, path, "--severity", "MEM007").returncode == 3
-    policy.write_text("[1]")
+    policy.write_text("[1")
     assert tool("diff", MATMUL, path, "--policy", policy).returncode == 3
+
+
+def _without_padding(folder: Path) -> Path:
+    path = folder / "edited.mlir"
+    path.write_text(MATMUL.read_text().replace("padding_value = zero, ", ""))
+    return path
+
+
+def test_named_policies(tmp_path: Path) -> None:
+    path = tmp_path / "edited.mlir"
+    path.write_text(
+        MATMUL.read_text().replace("assume div_by<16>, %arg1", "assume div_by<8>, %arg1")
+    )
+    assert tool("diff", MATMUL, path).returncode == 2
+    assert tool("diff", MATMUL, path, "--policy", "strict").returncode == 1
+    late = tmp_path / "late.mlir"
+    hinted = "token = %0 optimization_hints = <default = {latency = 1}> : partition_view"
+    late.write_text(MATMUL.read_text().replace("token = %0 : partition_view", hinted, 1))
+    assert tool("diff", MATMUL, late).returncode == 1
+    assert tool("diff", MATMUL, late, "--policy", "legacy").returncode == 2
+    # What the script passes because it does not see it, the legacy policy does not pass.
+    assert tool("diff", MATMUL, _without_padding(tmp_path), "--policy", "legacy").returncode == 1
+
+
+def test_the_nearest_settings_hold(tmp_path: Path) -> None:
+    path = _without_padding(tmp_path)
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text(
+        '[[tool.tileir.ignore]]\nrule = "MEM007"\nentry = "matmul*"\nreason = "sizes are even"\n'
+    )
+    done = tool("diff", MATMUL, path, cwd=inner)
+    assert done.returncode == 0
+    assert b"ignored MEM007: padding_value of the view" in done.stdout
+    assert b"[sizes are even]" in done.stdout
+    assert done.stdout.endswith(b"PASS: 2 ignored; 1 entry compared\n")
+    found = check(tool("diff", MATMUL, path, "--format", "json", cwd=inner).stdout)
+    assert (found["verdict"], found["ignored"]) == ("PASS", 2)
+    # A nearer file, and a choice on the command line, go before it.
+    assert tool("diff", MATMUL, path, "--policy", "default", cwd=inner).returncode == 1
+    (inner / "tileir.toml").write_text('severity = {MEM007 = "warn"}\n')
+    assert tool("diff", MATMUL, path, cwd=inner).returncode == 2
+    # A pyproject.toml that says nothing about us is passed over.
+    (inner / "tileir.toml").unlink()
+    (inner / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert tool("diff", MATMUL, path, cwd=inner).returncode == 0
+
+
+def test_an_expired_ignore_counts_again_and_says_so(tmp_path: Path) -> None:
+    settings = tmp_path / "tileir.toml"
+    row = '[[ignore]]\nrule = "MEM007"\nreason = "until the port is done"\nuntil = {}\n'
+    path = _without_padding(tmp_path)
+    settings.write_text(row.format("2020-02-29"))
+    done = tool("diff", MATMUL, path, "--policy", settings)
+    assert done.returncode == 1
+    assert (
+        b"note: MEM007 is no longer ignored since 2020-02-29 (until the port is done)"
+        in done.stdout
+    )
+    settings.write_text(row.format("2999-12-31"))
+    assert tool("diff", MATMUL, path, "--policy", settings).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("polcy = 'strict'", "unknown key 'polcy'; known: policy, arch, severity, ignore"),
+        ("policy = 'lax'", "policy: 'lax' is none of default, strict, legacy"),
+        ("severity.MEM999 = 'WARN'", "policy: unknown rule 'MEM999'"),
+        ("severity.MEM007 = 3", "policy: MEM007: '3' is not CRITICAL, WARN or INFO"),
+        ("severity = 1", "severity: expected a table of rules and severities"),
+        ("ignore = [{rule = 'MEM007'}]", "ignore: needs a reason"),
+        ("ignore = [{rule = 'MEM007', reason = ' '}]", "ignore: needs a reason"),
+        ("ignore = [{rule = 'X', reason = 'r'}]", "policy: ignore: unknown rule 'X'"),
+        ("ignore = [{rule = 'MEM007', reason = 'r', til = 1}]", "ignore: unknown key 'til'"),
+        (
+            "ignore = [{rule = 'MEM007', reason = 'r', until = 'May'}]",
+            "ignore: until: expected a date",
+        ),
+        ("arch = 5", "arch: expected a list"),
+        ("a = ", "no TOML: "),
+    ],
+)
+def test_wrong_settings(text: str, message: str, tmp_path: Path) -> None:
+    settings = tmp_path / "tileir.toml"
+    settings.write_text(text)
+    done = tool("diff", MATMUL, MATMUL, "--policy", settings)
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert done.stderr.decode().startswith(f"{settings}: error: {message}")
+
+
+def test_settings_name_targets(tmp_path: Path) -> None:
+    settings = tmp_path / "tileir.toml"
+    settings.write_text("arch = ['sm_90', 'sm_120']")
+    found = check(tool("diff", MATMUL, OTHER, "--policy", settings, "--format", "json").stdout)
+    assert found["arches"] == ["sm_90", "sm_120"]
+    settings.write_text("arch = 'sm_1'")
+    assert b"unknown arch 'sm_1'" in tool("diff", MATMUL, OTHER, "--policy", settings).stderr
+
+
+def test_a_baseline_lets_only_new_findings_count(tmp_path: Path) -> None:
+    path, baseline = _without_padding(tmp_path), tmp_path / "baseline.json"
+    assert tool("diff", MATMUL, path, "--write-baseline", baseline).returncode == 1
+    check(baseline.read_bytes())
+    # Positions may move.
+    path.write_text("// moved\n\n" + path.read_text())
+    done = tool("diff", MATMUL, path, "--baseline", baseline)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (
+        0,
+        b"PASS: 2 ignored; 1 entry compared",
+    )
+    path.write_text(path.read_text().replace("ftof %for  :", "ftof %for rounding<zero> :"))
+    done = tool("diff", MATMUL, path, "--baseline", baseline)
+    assert done.returncode == 1
+    assert b"CRITICAL CVT003" in done.stdout
+    for wrong in ("[]", "{", '{"schema": "tileir-baseline/1"}', '{"schema": "other/1"}'):
+        baseline.write_text(wrong)
+        done = tool("diff", MATMUL, path, "--baseline", baseline)
+        assert done.returncode == 3
+        assert done.stderr.decode().startswith(f"{baseline}: error: ")
 
 
 @pytest.mark.parametrize(

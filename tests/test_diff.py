@@ -17,6 +17,7 @@ from tileir_tools.diff import (
     RULES,
     WARN,
     Diff,
+    Policy,
     diff,
 )
 from tileir_tools.errors import UsageError
@@ -162,11 +163,11 @@ def _compared(code: str, **options: object) -> Diff:
 
 
 def test_policy_overrides_severities() -> None:
-    assert _compared("MEM004", policy={"MEM004": WARN}).verdict == "PASS_WITH_NOTES"
-    assert _compared("MEM004", policy={"MEM004": INFO}).verdict == "PASS_WITH_NOTES"
-    assert _compared("EQV001", policy={"EQV001": CRITICAL}).verdict == "FAIL_FIXABLE"
-    assert _compared("HNT002", policy={"HNT002": CRITICAL}).exit_code == 1
-    assert _compared("MEM004", policy={"MEM005": INFO}).verdict == "FAIL_FIXABLE"
+    assert _compared("MEM004", policy=Policy({"MEM004": WARN})).verdict == "PASS_WITH_NOTES"
+    assert _compared("MEM004", policy=Policy({"MEM004": INFO})).verdict == "PASS_WITH_NOTES"
+    assert _compared("EQV001", policy=Policy({"EQV001": CRITICAL})).verdict == "FAIL_FIXABLE"
+    assert _compared("HNT002", policy=Policy({"HNT002": CRITICAL})).exit_code == 1
+    assert _compared("MEM004", policy=Policy({"MEM005": INFO})).verdict == "FAIL_FIXABLE"
 
 
 def test_one_difference_in_two_roles_is_the_worse_one() -> None:
@@ -180,15 +181,18 @@ def test_one_difference_in_two_roles_is_the_worse_one() -> None:
     text = text.replace(ids, "").replace("  %t = make", f"{ids}  %t = make")
     text = text.replace("shape = [%n]", "shape = [%bx]")
     changed = text.replace("%bx, %by, %bz = get", "%by, %bx, %bz = get")
-    assert compare(text, changed, policy={"MEM004": INFO}).verdict == "FAIL_FIXABLE"
+    assert compare(text, changed, policy=Policy({"MEM004": INFO})).verdict == "FAIL_FIXABLE"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"arch": "sm_999"}, "unknown arch 'sm_999'"),
-        ({"policy": {"MEM999": WARN}}, "policy: unknown rule 'MEM999'"),
-        ({"policy": {"MEM001": "FATAL"}}, "policy: MEM001: 'FATAL' is not CRITICAL, WARN or INFO"),
+        ({"policy": Policy({"MEM999": WARN})}, "policy: unknown rule 'MEM999'"),
+        (
+            {"policy": Policy({"MEM001": "FATAL"})},
+            "policy: MEM001: 'FATAL' is not CRITICAL, WARN or INFO",
+        ),
         ({"entry": "absent"}, "no entry to compare: none contains 'absent'"),
     ],
 )

@@ -46,7 +46,7 @@ From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `prin
 """
 
 from .analyze import analyze, demangle
-from .diff import Diff, EntryDiff, Finding, Place, diff
+from .diff import Diff, EntryDiff, Finding, Place, Policy, diff
 from .errors import (
     BytecodeError,
     ConversionError,
@@ -87,6 +87,7 @@ __all__ = [  # noqa: RUF022 - in the order in which a reader wants them
     "EntryDiff",
     "Finding",
     "Place",
+    "Policy",
     "verify",
     "TileIRError",
     "InputError",

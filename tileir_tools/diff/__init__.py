@@ -29,6 +29,7 @@ from .finding import (
     make_finding,
     verdict_of,
 )
+from .policy import Policy, apply_ignores, check_policy
 from .rules import CRITICAL, INFO, RULES, WARN, Rule
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def diff(
     generated: Module | Sequence[Module],
     *,
     arch: str | None = None,
-    policy: dict[str, str] | None = None,
+    policy: Policy | None = None,
     entry: str | None = None,
 ) -> Diff:
     """In what a generated module differs from a reference, and whether it matters.
@@ -48,9 +49,9 @@ def diff(
     Args:
         reference: the module (or modules) that is right.
         generated: the module (or modules) to judge.
-        arch: target for which hints are resolved (`sm_100`); None: every target that either side
-            names, `default` alone where none is named.
-        policy: severities that differ from the rules' own: code -> "CRITICAL", "WARN" or "INFO".
+        arch: target for which hints are resolved (`sm_100`); None: those of the policy, else every
+            target that either side names, `default` alone where none is named.
+        policy: severities that differ from the rules' own, and what to ignore; see `policy`.
         entry: compare only entries whose symbol contains this text.
 
     Returns:
@@ -65,23 +66,23 @@ def diff(
 
     left = [reference] if isinstance(reference, Module) else list(reference)
     right = [generated] if isinstance(generated, Module) else list(generated)
-    check_arch(arch)
-    severities = _checked_policy(policy or {})
+    policy = policy or Policy()
+    check_policy(policy)
+    wanted = (arch,) if arch is not None else policy.arches
+    for name in wanted:
+        check_arch(name)
     pairs = _selected(match_entries(left, right), entry)
     if not pairs:
         raise UsageError(f"no entry to compare{f': none contains {entry!r}' if entry else ''}")
-    arches: tuple[str | None, ...] = (arch,) if arch else tuple(arches_named(*left, *right))
+    arches = wanted or tuple(arches_named(*left, *right))
+    severities = dict(policy.severities)
     entries = tuple(_compare(pair, arches or (None,), severities) for pair in pairs)
-    return Diff(entries, tuple(a for a in arches if a is not None))
+    answer = Diff(entries, arches)
+    if not policy.ignores:
+        return answer
+    import datetime
 
-
-def _checked_policy(policy: dict[str, str]) -> dict[str, str]:
-    for code, severity in policy.items():
-        if code not in RULES:
-            raise UsageError(f"policy: unknown rule '{code}'")
-        if severity not in (CRITICAL, WARN, INFO):
-            raise UsageError(f"policy: {code}: '{severity}' is not CRITICAL, WARN or INFO")
-    return policy
+    return apply_ignores(answer, policy.ignores, datetime.date.today())
 
 
 def _selected(pairs: list[EntryPair], name: str | None) -> list[EntryPair]:
@@ -134,6 +135,7 @@ __all__ = [
     "EntryDiff",
     "Finding",
     "Place",
+    "Policy",
     "Rule",
     "diff",
     "verdict_of",

@@ -38,7 +38,8 @@ class Finding(NamedTuple):
 
     `status` is SEMANTIC_EQUIV, DIFFERS, MISSING (the generated side lacks it) or EXTRA; `severity`
     CRITICAL, WARN or INFO; `owner` kernel or host; `message` one sentence. `reference` and
-    `generated` are None where a side has nothing to show.
+    `generated` are None where a side has nothing to show. `ignored` is the reason why the finding does
+    not count (a policy or a baseline says so), None where it counts.
     """
 
     code: str
@@ -49,6 +50,7 @@ class Finding(NamedTuple):
     action: str
     reference: Place | None
     generated: Place | None
+    ignored: str | None = None
 
 
 class EntryDiff(NamedTuple):
@@ -64,10 +66,12 @@ class EntryDiff(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """The whole answer: one EntryDiff for each pair, and the targets hints were resolved for."""
+    """The whole answer: one EntryDiff for each pair, the targets hints were resolved for, and what
+    else the reader should know (a policy that ignores something no more)."""
 
     entries: tuple[EntryDiff, ...]
     arches: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -83,7 +87,11 @@ class Diff(NamedTuple):
 
 
 def verdict_of(findings: tuple[Finding, ...]) -> str:
-    """Any CRITICAL fails; any WARN, or INFO that is no SEMANTIC_EQUIV, is a note; else a pass."""
+    """Any CRITICAL fails; any WARN, or INFO that is no SEMANTIC_EQUIV, is a note; else a pass.
+
+    What is ignored does not count.
+    """
+    findings = tuple(f for f in findings if f.ignored is None)
     if any(f.severity == CRITICAL for f in findings):
         return FAIL_FIXABLE
     if any(f.severity == WARN or f.status != SEMANTIC_EQUIV for f in findings):

@@ -16,7 +16,7 @@ _WIDTH = 160
 
 def diff_json(diff: Diff, reference: str, generated: str) -> str:
     """A document of schema `tileir-diff/1`."""
-    counts = Counter(f.severity for f in diff.findings)
+    counts = _by_severity(diff)
     entries = [
         {
             "reference": e.reference,
@@ -34,7 +34,9 @@ def diff_json(diff: Diff, reference: str, generated: str) -> str:
             "reference": reference,
             "generated": generated,
             "arches": list(diff.arches),
-            "counts": {s: counts.get(s, 0) for s in (CRITICAL, WARN, INFO)},
+            "counts": {s: counts[s] for s in (CRITICAL, WARN, INFO)},
+            "ignored": sum(f.ignored is not None for f in diff.findings),
+            "notes": list(diff.notes),
             "entries": entries,
         },
     )
@@ -46,6 +48,7 @@ def diff_text(diff: Diff, *, quiet: bool = False) -> str:
     for entry in diff.entries:
         if not quiet:
             lines += _entry_lines(entry)
+    lines += [f"note: {note}" for note in diff.notes]
     lines.append(f"{diff.verdict}: {_counts(diff)}{_targets(diff)}")
     return "\n".join(lines)
 
@@ -57,6 +60,9 @@ def _entry_lines(entry: EntryDiff) -> list[str]:
     lines = [f"{name}: {len(entry.findings)} finding{'s' * (len(entry.findings) != 1)}"]
     for finding in entry.findings:
         lines.append("")
+        if finding.ignored is not None:
+            lines.append(f"ignored {finding.code}: {finding.message}  [{finding.ignored}]")
+            continue
         lines.append(f"{finding.severity} {finding.code} {finding.status}: {finding.message}")
         for side, place in (("reference", finding.reference), ("generated", finding.generated)):
             if place is not None:
@@ -82,9 +88,17 @@ def _cut(text: str, width: int = _WIDTH) -> str:
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
+def _by_severity(diff: Diff) -> Counter[str]:
+    """How many findings of each severity count."""
+    return Counter(f.severity for f in diff.findings if f.ignored is None)
+
+
 def _counts(diff: Diff) -> str:
-    counts = Counter(f.severity for f in diff.findings)
+    counts = _by_severity(diff)
     parts = [f"{counts[s]} {s}" for s in (CRITICAL, WARN, INFO) if counts[s]]
+    ignored = sum(f.ignored is not None for f in diff.findings)
+    if ignored:
+        parts.append(f"{ignored} ignored")
     pairs = len(diff.entries)
     checked = f"{pairs} entr{'y' if pairs == 1 else 'ies'} compared"
     return f"{', '.join(parts) or 'no differences'}; {checked}"
@@ -101,6 +115,7 @@ def diff_markdown(diff: Diff, reference: str, generated: str) -> str:
         "",
         f"Reference `{reference}`, generated `{generated}`: {_counts(diff)}{_targets(diff)}.",
     ]
+    lines += [f"\nNote: {note}." for note in diff.notes]
     for entry in diff.entries:
         lines += ["", f"## `{_entry_name(entry)}`: {entry.verdict}", ""]
         if not entry.findings:
@@ -116,7 +131,7 @@ def diff_markdown(diff: Diff, reference: str, generated: str) -> str:
 
 def _markdown_row(finding: Finding) -> str:
     cells = [
-        finding.severity,
+        finding.severity if finding.ignored is None else f"ignored: {finding.ignored}",
         finding.code,
         finding.status,
         finding.message,
