@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "markdown"]),
+    type=click.Choice(["text", "json", "markdown", "sarif", "github", "junit"]),
     default="text",
     show_default=True,
     help="How to print the answer.",
@@ -124,6 +124,19 @@ def _compare(
 
 
 def _report(found: Diff, form: str, reference: str, generated: str, quiet: bool) -> str:
+    """The answer in a format; the module for it is imported when it is asked for."""
+    if form == "sarif":
+        from tileir_tools.report.sarif import diff_sarif
+
+        return diff_sarif(found)
+    if form == "github":
+        from tileir_tools.report.github import diff_github
+
+        return diff_github(found)
+    if form == "junit":
+        from tileir_tools.report.junit import diff_junit
+
+        return diff_junit(found, reference, generated)
     from tileir_tools.report.diff_report import diff_json, diff_markdown, diff_text
 
     if form == "json":
