@@ -25,6 +25,7 @@ from .running import (
 
 if TYPE_CHECKING:
     from tileir_tools.diff import Diff, Policy
+    from tileir_tools.model import Module
 
 
 @click.command(name="diff")
@@ -61,6 +62,11 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the findings to FILE, to be accepted from now on.",
 )
+@click.option(
+    "--report",
+    metavar="FILE",
+    help="Write diff_report.md, in the shape that the cuTile-to-cutile-rs pipeline asks for, too.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict line.")
 @strict_option
 @output_option
@@ -76,6 +82,7 @@ def command(
     policy: str | None,
     baseline: str | None,
     write_baseline: str | None,
+    report: str | None,
     quiet: bool,
     strict: bool,
     output: str | None,
@@ -91,11 +98,16 @@ def command(
     try:
         if reference == generated == "-":
             raise UsageError("only one side can come from the standard input")
-        found = _compare(reference, generated, strict, arch, entry, _policy(policy, severities))
+        from tileir_tools.diff import diff
+
+        left, right = load_modules(reference, strict), load_modules(generated, strict)
+        found = diff(left, right, arch=arch, policy=_policy(policy, severities), entry=entry)
         if baseline is not None:
             found = _without_known(found, baseline)
         if write_baseline is not None:
             _accept(found, write_baseline)
+        if report is not None:
+            _write_report(found, report, (left, right), (reference, generated))
         answer = _report(found, form, reference, generated, quiet)
     except TileIRError as error:
         if form != "json":
@@ -108,19 +120,14 @@ def command(
     return found.exit_code
 
 
-def _compare(
-    reference: str,
-    generated: str,
-    strict: bool,
-    arch: str | None,
-    entry: str | None,
-    policy: Policy,
-) -> Diff:
-    from tileir_tools.diff import diff
+def _write_report(
+    found: Diff, path: str, modules: tuple[list[Module], list[Module]], names: tuple[str, str]
+) -> None:
+    from tileir_tools.analyze import demangle
+    from tileir_tools.report.agent_report import agent_report
 
-    left = load_modules(reference, strict)
-    right = load_modules(generated, strict)
-    return diff(left, right, arch=arch, policy=policy, entry=entry)
+    symbol = next((e.reference or e.generated for e in found.entries), None) or "kernel"
+    write_output(agent_report(found, demangle(symbol).function, *modules, names), path)
 
 
 def _report(found: Diff, form: str, reference: str, generated: str, quiet: bool) -> str:

@@ -11,6 +11,7 @@ from ..model import (
     ArrayAttr,
     BoolAttr,
     Entry,
+    EnumAttr,
     Global,
     IntegerAttr,
     Module,
@@ -73,6 +74,7 @@ def _entry_facts(entry: Entry, arch: str | None) -> EntryFacts:
         hints=raw_hints(entry.hints),
         resolved_hints=resolved_hints(entry.hints, arch),
         operations=dict(Counter(op.name for op in everything).most_common()),
+        modifiers=dict(Counter(m for op in ops for m in _modifiers(op))),
         tiles=_tiles(ops),
         memory=tuple(memory_fact(op, expressions, arch) for op in ops if is_memory_op(op)),
         mma=tuple(_mma(op) for op in ops if op.name in ("mmaf", "mmai", "mmaf_scaled")),
@@ -88,6 +90,15 @@ def _global_fact(op: Global) -> GlobalFact:
     alignment = op.attribute("alignment")
     number = alignment.value if isinstance(alignment, IntegerAttr) else 0
     return GlobalFact(op.symbol, str(op.value.type), number, op.has("constant"))
+
+
+def _modifiers(op: Operation) -> list[str]:
+    found = [f"{op.name} flush_to_zero"] if op.has("flush_to_zero") else []
+    # Attributes at their default are not stored.
+    rounding = op.attributes.get("rounding_mode")
+    if isinstance(rounding, EnumAttr):
+        found.append(f"{op.name} rounding<{rounding.value}>")
+    return found
 
 
 def _tiles(ops: list[Operation]) -> tuple[TileFact, ...]:

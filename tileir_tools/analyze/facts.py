@@ -169,7 +169,9 @@ class EntryFacts(NamedTuple):
     """Everything about one entry.
 
     `hints` are as written (arch -> key -> value), `resolved_hints` for the target that was asked for;
-    `parameters` are (name, type); `constants` what the symbol says was compiled in.
+    `parameters` are (name, type); `constants` what the symbol says was compiled in. `modifiers` counts
+    the floating-point operations that round in another way than their default or flush subnormal numbers
+    (`exp2 flush_to_zero`).
     """
 
     symbol: str
@@ -182,6 +184,7 @@ class EntryFacts(NamedTuple):
     hints: dict[str, dict[str, HintValue]]
     resolved_hints: dict[str, HintValue]
     operations: dict[str, int]
+    modifiers: dict[str, int]
     tiles: tuple[TileFact, ...]
     memory: tuple[MemoryFact, ...]
     mma: tuple[MmaFact, ...]

@@ -14,6 +14,14 @@ CRITICAL, WARN, INFO = "CRITICAL", "WARN", "INFO"
 KERNEL, HOST = "kernel", "host"
 
 
+CORRECTNESS, SPEED = "correctness", "speed"
+
+# Rules of which a difference costs time but changes no result.
+_SPEED_ONLY = frozenset(
+    "MEM003 MEM011 MEM015 ASM002 ASM003 OVF002 DFL008 ABI002 PRF001 PRF002 PRF003 PRF004".split()
+)
+
+
 class Rule(NamedTuple):
     """One rule: `owner` says who mends it, the kernel's code or the host code that launches it."""
 
@@ -23,6 +31,12 @@ class Rule(NamedTuple):
     title: str
     meaning: str
     action: str
+
+    @property
+    def impact(self) -> str:
+        """What a difference touches: "correctness", or "speed" alone."""
+        hint = self.code.startswith("HNT")
+        return SPEED if hint or self.code in _SPEED_ONLY else CORRECTNESS
 
 
 # One row, one rule: the formatter would give every field a line of its own.
