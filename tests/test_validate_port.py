@@ -1,4 +1,4 @@
-"""`tileir validate diff-report` and `entry-pattern`: gates of the porting pipeline, and shims of its scripts."""
+"""`tileir validate diff-report` and `entry-pattern`: gates of the porting pipeline, and shims for it."""
 
 from __future__ import annotations
 
