@@ -67,6 +67,11 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write diff_report.md, in the shape that the cuTile-to-cutile-rs pipeline asks for, too.",
 )
+@click.option(
+    "--why",
+    metavar="CODE",
+    help="Explain the findings of one rule: where the values go, what to do.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict line.")
 @strict_option
 @output_option
@@ -83,6 +88,7 @@ def command(
     baseline: str | None,
     write_baseline: str | None,
     report: str | None,
+    why: str | None,
     quiet: bool,
     strict: bool,
     output: str | None,
@@ -108,7 +114,10 @@ def command(
             _accept(found, write_baseline)
         if report is not None:
             _write_report(found, report, (left, right), (reference, generated))
-        answer = _report(found, form, reference, generated, quiet)
+        if why is not None:
+            answer = _explanation(found, why.upper())
+        else:
+            answer = _report(found, form, reference, generated, quiet)
     except TileIRError as error:
         if form != "json":
             click.echo(error_text(error), err=True)
@@ -151,6 +160,15 @@ def _report(found: Diff, form: str, reference: str, generated: str, quiet: bool)
     if form == "markdown":
         return diff_markdown(found, reference, generated)
     return diff_text(found, quiet=quiet)
+
+
+def _explanation(found: Diff, code: str) -> str:
+    from tileir_tools.diff import RULES
+    from tileir_tools.report.diff_report import why_text
+
+    if code not in RULES:
+        raise UsageError(f"no rule '{code}'; `tileir rules` lists them")
+    return why_text(found, code)
 
 
 def _without_known(found: Diff, path: str) -> Diff:

@@ -19,6 +19,7 @@ from .running import write_output
 def command(code: str | None, form: str) -> None:
     """Explain rule CODE of tileir-diff, or list all rules."""
     from tileir_tools.diff.rules import RULES
+    from tileir_tools.report.diff_report import rule_lines
     from tileir_tools.report.plain import document, plain
 
     if code is not None and code.upper() not in RULES:
@@ -27,9 +28,7 @@ def command(code: str | None, form: str) -> None:
     if form == "json":
         write_output(document("tileir-rules/1", {"rules": [plain(r) for r in chosen]}), None)
     elif code:
-        rule = chosen[0]
-        head = f"{rule.code} ({rule.severity}, {rule.owner}): {rule.title}"
-        write_output(f"{head}\n\n{rule.meaning}\n\nWhat to do: {rule.action}", None)
+        write_output("\n".join(rule_lines(chosen[0])), None)
     else:
         rows = [f"{r.code}  {r.severity:8}  {r.owner:6}  {r.title}" for r in chosen]
         write_output("\n".join(rows), None)

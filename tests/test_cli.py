@@ -297,6 +297,26 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert process.returncode == 0
 
 
+def test_why_says_where_the_values_go(tmp_path: Path) -> None:
+    path = _without_padding(tmp_path)
+    done = tool("diff", MATMUL, path, "--why", "mem007")
+    assert done.returncode == 1
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == "MEM007 (CRITICAL, kernel): padding differs"
+    assert "In cuTile: padding_mode=ct.PaddingMode.ZERO and the like" in lines
+    at = lines.index("    make_partition_view (line 40)")
+    assert lines[at + 1 : at + 6] == [
+        "    -> load_view_tko (line 43, in for of line 42)",
+        "    -> mmaf (line 45, in for of line 42)",
+        "    -> carried round the loop (line 46, in for of line 42)",
+        "    -> ftof f16 (line 48)",
+        "    -> store_view_tko (line 50)",
+    ]
+    assert tool("diff", MATMUL, path, "--why", "NOPE").returncode == 3
+    quiet = tool("diff", MATMUL, path, "--why", "HNT004").stdout.decode()
+    assert "why it matters" not in quiet
+
+
 # -- tileir -----------------------------------------------------------------------------------------
 
 

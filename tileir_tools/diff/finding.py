@@ -1,12 +1,13 @@
 """Findings, verdicts and the whole answer of a comparison.
 
-Place in the flow: facts -> **findings** -> report; imports `rules` and `source`.
+Place in the flow: facts -> **findings** -> report; imports `rules`, `analyze.consequence`, `model`.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..analyze.consequence import path_to_effect
 from ..model import Operation
 from .rules import CRITICAL, INFO, RULES, WARN
 
@@ -38,8 +39,10 @@ class Finding(NamedTuple):
 
     `status` is SEMANTIC_EQUIV, DIFFERS, MISSING (the generated side lacks it) or EXTRA; `severity`
     CRITICAL, WARN or INFO; `owner` kernel or host; `message` one sentence. `reference` and
-    `generated` are None where a side has nothing to show. `ignored` is the reason why the finding does
-    not count (a policy or a baseline says so), None where it counts.
+    `generated` are None where a side has nothing to show. `path` is the way from the operation (that of
+    the generated kernel where it has one) to an effect such as a store or a branch: why it matters.
+    `ignored` is the reason why the finding does not count (a policy or a baseline says so), None where
+    it counts.
     """
 
     code: str
@@ -50,6 +53,7 @@ class Finding(NamedTuple):
     action: str
     reference: Place | None
     generated: Place | None
+    path: tuple[str, ...] = ()
     ignored: str | None = None
 
 
@@ -133,7 +137,13 @@ def make_finding(
         rule.action,
         place_of(reference),
         place_of(generated),
+        _path(generated or reference),
     )
+
+
+def _path(op: Operation | None) -> tuple[str, ...]:
+    # An entry goes nowhere.
+    return () if op is None or op.parent_op is None else path_to_effect(op)
 
 
 _RANKS = (CRITICAL, WARN, INFO)

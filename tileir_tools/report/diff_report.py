@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..diff import CRITICAL, INFO, WARN, Diff, EntryDiff, Finding, Place
+from ..diff import CRITICAL, INFO, RULES, WARN, Diff, EntryDiff, Finding, Place, Rule
+from ..diff.constructs import CONSTRUCTS
 from .plain import document, plain
 
 DIFF_SCHEMA = "tileir-diff/1"
@@ -51,6 +52,32 @@ def diff_text(diff: Diff, *, quiet: bool = False) -> str:
     lines += [f"note: {note}" for note in diff.notes]
     lines.append(f"{diff.verdict}: {_counts(diff)}{_targets(diff)}")
     return "\n".join(lines)
+
+
+def why_text(diff: Diff, code: str) -> str:
+    """Everything about the findings of one rule: what it means, where the values go, what to do."""
+    lines = rule_lines(RULES[code])
+    for entry in diff.entries:
+        for finding in entry.findings:
+            if finding.code != code:
+                continue
+            lines += ["", f"{finding.severity} {finding.status}: {finding.message}"]
+            for side, place in (("reference", finding.reference), ("generated", finding.generated)):
+                if place is not None:
+                    lines += [f"  {side}  {_where(place)}", f"    {_cut(place.text)}"]
+            lines += [f"  why it matters, in {_entry_name(entry)}:"] if finding.path else []
+            lines += [f"    {'-> ' * (k > 0)}{step}" for k, step in enumerate(finding.path)]
+    return "\n".join(lines)
+
+
+def rule_lines(rule: Rule) -> list[str]:
+    """A rule with how its subject is written in source."""
+    lines = [f"{rule.code} ({rule.severity}, {rule.owner}): {rule.title}", "", rule.meaning, ""]
+    lines.append(f"What to do: {rule.action}")
+    construct = CONSTRUCTS.get(rule.code)
+    if construct is not None:
+        lines += [f"In cuTile: {construct.cutile}", f"In cutile-rs: {construct.cutile_rs}"]
+    return lines
 
 
 def _entry_lines(entry: EntryDiff) -> list[str]:
