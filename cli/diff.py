@@ -19,6 +19,7 @@ from .running import (
     output_option,
     read_text,
     run,
+    shows_colour,
     strict_option,
     write_output,
 )
@@ -73,6 +74,8 @@ if TYPE_CHECKING:
     help="Explain the findings of one rule: where the values go, what to do.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict line.")
+@click.option("--stat", is_flag=True, help="Print how many findings of each rule there are.")
+@click.option("-y", "--side-by-side", is_flag=True, help="Show both texts around each difference.")
 @strict_option
 @output_option
 @click.version_option(package_name="tileir-tools")
@@ -90,6 +93,8 @@ def command(
     report: str | None,
     why: str | None,
     quiet: bool,
+    stat: bool,
+    side_by_side: bool,
     strict: bool,
     output: str | None,
 ) -> int:
@@ -114,10 +119,15 @@ def command(
             _accept(found, write_baseline)
         if report is not None:
             _write_report(found, report, (left, right), (reference, generated))
+        colour = output is None and shows_colour()
         if why is not None:
             answer = _explanation(found, why.upper())
+        elif form != "text":
+            answer = _document(found, form, reference, generated)
+        elif side_by_side:
+            answer = _side_by_side(found, left, right, colour)
         else:
-            answer = _report(found, form, reference, generated, quiet)
+            answer = _text(found, quiet, stat, colour)
     except TileIRError as error:
         if form != "json":
             click.echo(error_text(error), err=True)
@@ -139,8 +149,8 @@ def _write_report(
     write_output(agent_report(found, demangle(symbol).function, *modules, names), path)
 
 
-def _report(found: Diff, form: str, reference: str, generated: str, quiet: bool) -> str:
-    """The answer in a format; the module for it is imported when it is asked for."""
+def _document(found: Diff, form: str, reference: str, generated: str) -> str:
+    """The answer in a format for other tools; the module for it is imported when it is asked for."""
     if form == "sarif":
         from tileir_tools.report.sarif import diff_sarif
 
@@ -153,13 +163,23 @@ def _report(found: Diff, form: str, reference: str, generated: str, quiet: bool)
         from tileir_tools.report.junit import diff_junit
 
         return diff_junit(found, reference, generated)
-    from tileir_tools.report.diff_report import diff_json, diff_markdown, diff_text
+    from tileir_tools.report.diff_report import diff_json, diff_markdown
 
-    if form == "json":
-        return diff_json(found, reference, generated)
-    if form == "markdown":
-        return diff_markdown(found, reference, generated)
-    return diff_text(found, quiet=quiet)
+    return (diff_json if form == "json" else diff_markdown)(found, reference, generated)
+
+
+def _text(found: Diff, quiet: bool, stat: bool, colour: bool) -> str:
+    from tileir_tools.report.diff_report import diff_stat, diff_text
+
+    return diff_stat(found, colour) if stat else diff_text(found, quiet=quiet, colour=colour)
+
+
+def _side_by_side(found: Diff, left: list[Module], right: list[Module], colour: bool) -> str:
+    import shutil
+
+    from tileir_tools.report.side_by_side import diff_side_by_side
+
+    return diff_side_by_side(found, left, right, shutil.get_terminal_size((160, 0)).columns, colour)
 
 
 def _explanation(found: Diff, code: str) -> str:

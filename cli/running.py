@@ -126,6 +126,13 @@ def _print(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def shows_colour() -> bool:
+    """Whether the standard output is a terminal that may be coloured (no-color.org)."""
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

@@ -297,6 +297,68 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert process.returncode == 0
 
 
+def test_side_by_side_shows_what_differs_in_long_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    done = tool("diff", MATMUL, _without_padding(tmp_path), "--side-by-side")
+    rows = [line for line in done.stdout.decode().splitlines() if " | " in line]
+    left, right = rows[0].split(" | ")
+    assert left.strip() == "40 ...ion_view<tile=(128x64), padding_value = zero, ..."
+    assert right.strip() == "40 ...ion_view<tile=(128x64), tensor_view<?x?xf16, s..."
+    assert max(map(len, rows)) <= 120
+
+
+def test_side_by_side_aligns_the_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    path = tmp_path / "edited.mlir"
+    moved = "// one line more\n" + MATMUL.read_text().replace(
+        "ftof %for  :", "ftof %for rounding<zero> :"
+    )
+    path.write_text(moved)
+    done = tool("diff", MATMUL, path, "-y")
+    assert done.returncode == 1
+    rows = [line for line in done.stdout.decode().splitlines() if " | " in line]
+    (row,) = rows
+    left, right = row.split(" | ")
+    assert left.split() == "48 %2 = ftof %for : tile<128x128xf32> -> tile<128x128xf16>".split()
+    assert right.split()[:5] == ["49", "%2", "=", "ftof", "%for"]
+    # A kernel without text stands alone.
+    binary = tool("diff", MATMUL.with_suffix(".tileirbc"), path, "-y").stdout.decode()
+    assert any(line.startswith("ftof ") and " | " in line for line in binary.splitlines())
+
+
+def test_stat_counts_by_rule(tmp_path: Path) -> None:
+    done = tool("diff", MATMUL, _without_padding(tmp_path), "--stat")
+    assert done.stdout == (
+        b"    2  CRITICAL  MEM007  padding differs\nFAIL_FIXABLE: 2 CRITICAL; 1 entry compared\n"
+    )
+
+
+def test_colour_only_on_a_terminal(tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty")
+    path = _without_padding(tmp_path)
+    assert b"\x1b[" not in tool("diff", MATMUL, path).stdout
+    code = "from tileir_tools.cli.diff import main; main()"
+    for variables, expected in (
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+    ):
+        ours, theirs = pty.openpty()
+        environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | variables
+        subprocess.run(
+            [sys.executable, "-c", code, MATMUL, path, "-q"],
+            stdout=theirs,
+            check=False,
+            cwd=SCHEMAS,
+            env=environment,
+        )
+        os.close(theirs)
+        shown = os.read(ours, 4096)
+        os.close(ours)
+        assert (b"\x1b[31mFAIL_FIXABLE\x1b[0m" in shown) is expected
+
+
 def test_why_says_where_the_values_go(tmp_path: Path) -> None:
     path = _without_padding(tmp_path)
     done = tool("diff", MATMUL, path, "--why", "mem007")

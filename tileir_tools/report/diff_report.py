@@ -43,15 +43,37 @@ def diff_json(diff: Diff, reference: str, generated: str) -> str:
     )
 
 
-def diff_text(diff: Diff, *, quiet: bool = False) -> str:
+def diff_text(diff: Diff, *, quiet: bool = False, colour: bool = False) -> str:
     """For a terminal: each finding with its code, one sentence and both source lines."""
     lines: list[str] = []
     for entry in diff.entries:
         if not quiet:
-            lines += _entry_lines(entry)
+            lines += _entry_lines(entry, colour)
     lines += [f"note: {note}" for note in diff.notes]
-    lines.append(f"{diff.verdict}: {_counts(diff)}{_targets(diff)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, verdict_line(diff, colour)])
+
+
+def diff_stat(diff: Diff, colour: bool = False) -> str:
+    """How many findings of each rule, the most severe first, and the verdict."""
+    counts = Counter((f.code, f.severity) for f in diff.findings if f.ignored is None)
+    rows = sorted(counts.items(), key=lambda row: (_RANKS.index(row[0][1]), row[0][0]))
+    lines = [
+        f"{count:>5}  {_painted(f'{severity:8}', severity, colour)}  {code}  {RULES[code].title}"
+        for (code, severity), count in rows
+    ]
+    return "\n".join([*lines, verdict_line(diff, colour)])
+
+
+_RANKS = (CRITICAL, WARN, INFO)
+_COLOURS = {CRITICAL: 31, WARN: 33, INFO: 36, "FAIL_FIXABLE": 31, "PASS_WITH_NOTES": 33, "PASS": 32}
+
+
+def _painted(text: str, kind: str, colour: bool) -> str:
+    return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if colour else text
+
+
+def verdict_line(diff: Diff, colour: bool) -> str:
+    return f"{_painted(diff.verdict, diff.verdict, colour)}: {_counts(diff)}{_targets(diff)}"
 
 
 def why_text(diff: Diff, code: str) -> str:
@@ -65,7 +87,7 @@ def why_text(diff: Diff, code: str) -> str:
             for side, place in (("reference", finding.reference), ("generated", finding.generated)):
                 if place is not None:
                     lines += [f"  {side}  {_where(place)}", f"    {_cut(place.text)}"]
-            lines += [f"  why it matters, in {_entry_name(entry)}:"] if finding.path else []
+            lines += [f"  why it matters, in {entry_name(entry)}:"] if finding.path else []
             lines += [f"    {'-> ' * (k > 0)}{step}" for k, step in enumerate(finding.path)]
     return "\n".join(lines)
 
@@ -80,17 +102,14 @@ def rule_lines(rule: Rule) -> list[str]:
     return lines
 
 
-def _entry_lines(entry: EntryDiff) -> list[str]:
-    name = _entry_name(entry)
+def _entry_lines(entry: EntryDiff, colour: bool) -> list[str]:
+    lines = [f"{entry_name(entry)}: {counted(entry)}"]
     if not entry.findings:
-        return [f"{name}: no difference"]
-    lines = [f"{name}: {len(entry.findings)} finding{'s' * (len(entry.findings) != 1)}"]
+        return lines
     for finding in entry.findings:
-        lines.append("")
+        lines += ["", finding_head(finding, colour)]
         if finding.ignored is not None:
-            lines.append(f"ignored {finding.code}: {finding.message}  [{finding.ignored}]")
             continue
-        lines.append(f"{finding.severity} {finding.code} {finding.status}: {finding.message}")
         for side, place in (("reference", finding.reference), ("generated", finding.generated)):
             if place is not None:
                 lines.append(f"  {side}  {_where(place)}")
@@ -98,7 +117,22 @@ def _entry_lines(entry: EntryDiff) -> list[str]:
     return [*lines, ""]
 
 
-def _entry_name(entry: EntryDiff) -> str:
+def counted(entry: EntryDiff) -> str:
+    """How many findings an entry has, in words."""
+    count = len(entry.findings)
+    return f"{count} finding{'s' * (count != 1)}" if count else "no difference"
+
+
+def finding_head(finding: Finding, colour: bool) -> str:
+    """The line that says what a finding is."""
+    if finding.ignored is not None:
+        return f"ignored {finding.code}: {finding.message}  [{finding.ignored}]"
+    severity = _painted(finding.severity, finding.severity, colour)
+    return f"{severity} {finding.code} {finding.status}: {finding.message}"
+
+
+def entry_name(entry: EntryDiff) -> str:
+    """The symbols of a pair of entries, cut where they are long."""
     if entry.reference is None or entry.generated is None:
         return f"@{_cut(entry.reference or entry.generated or '', 100)}"
     if entry.reference == entry.generated:
@@ -144,7 +178,7 @@ def diff_markdown(diff: Diff, reference: str, generated: str) -> str:
     ]
     lines += [f"\nNote: {note}." for note in diff.notes]
     for entry in diff.entries:
-        lines += ["", f"## `{_entry_name(entry)}`: {entry.verdict}", ""]
+        lines += ["", f"## `{entry_name(entry)}`: {entry.verdict}", ""]
         if not entry.findings:
             lines.append("No difference.")
             continue
