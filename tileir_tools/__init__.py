@@ -45,7 +45,7 @@ From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `prin
 `info`, `validate`, `rules`.
 """
 
-from .analyze import analyze, demangle
+from .analyze import analyze, demangle, fingerprints
 from .diff import Diff, EntryDiff, Finding, Place, diff
 from .errors import (
     BytecodeError,
@@ -82,6 +82,7 @@ __all__ = [  # noqa: RUF022 - in the order in which a reader wants them
     "Span",
     "analyze",
     "demangle",
+    "fingerprints",
     "diff",
     "Diff",
     "EntryDiff",

@@ -1,0 +1,251 @@
+"""What is structural about a kernel: how it goes over memory, loops, and which products it forms.
+
+Place in the flow: Module -> **facts**; imports `dataflow`, `digest`, `levels`. It is the coarsest level of
+`levels`, kept as a record so that two kernels' structures can be told apart in words.
+
+What counts: loads, stores and atomics (by view or by pointer, rank of the tile, masked or not),
+loops and branches and what stands in them, matrix products, reductions, scans, transpositions and
+concatenations, special functions, the block ids that are read, whether a loop strides over the grid
+(a persistent schedule) and whether block ids are swizzled. A value stands in the innermost loop
+that it depends on, wherever the text computes it. What does not count: arithmetic, sizes, number
+formats.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..model import GatherScatterViewType, StridedViewType, TileType, ViewType
+from .dataflow import Effect, Node
+from .digest import FlowDigest
+
+# Counts of things, sorted by name.
+Counts = tuple[tuple[str, int], ...]
+
+
+class Access(NamedTuple):
+    """Loads, stores or atomics of one kind: `kind` ("load", "store", or the name of another memory
+    operation), `through` ("pointers", "partition_view"..), `rank` of the tile, whether its dimensions
+    are mapped in another order, whether there is a mask."""
+
+    kind: str
+    through: str
+    rank: int
+    permuted: bool
+    masked: bool
+
+
+class Part(NamedTuple):
+    """The entry, a loop, or one side of a branch.
+
+    `kind` is "entry", "for", "loop", "then" or "else"; `persistent` whether it is a loop that strides over
+    the grid; `carried` how many values a loop carries; `computed` counts matrix products and the
+    like by mnemonic and rank; `inner` is what stands inside.
+    """
+
+    kind: str
+    persistent: bool
+    carried: int
+    accesses: tuple[tuple[Access, int], ...]
+    computed: Counts
+    inner: tuple[Part, ...]
+
+
+class Structure(NamedTuple):
+    """The structure of an entry; `blocks` are the axes of block ids that it reads, `functions` the
+    special functions that it calls."""
+
+    blocks: str
+    swizzled: bool
+    functions: tuple[str, ...]
+    body: Part
+
+    def parts(self) -> Iterator[tuple[int, Part]]:
+        """Every part with the number of loops around it, the entry first."""
+        pending = [(0, self.body)]
+        while pending:
+            depth, part = pending.pop()
+            yield depth, part
+            inside = depth + (part.kind in ("for", "loop"))
+            pending += [(inside, p) for p in reversed(part.inner)]
+
+
+_COMPUTED = frozenset(
+    {"mmaf", "mmai", "mmaf_scaled", "reduce", "scan", "permute", "cat", "pack", "unpack"}
+)
+_FUNCTIONS = frozenset(
+    "atan2 cos cosh exp exp2 fpowf fpowi log log2 rsqrt sin sinh sqrt tan tanh".split()
+)
+_VIEWS = {StridedViewType: "strided_view", GatherScatterViewType: "gather_scatter_view"}
+_ACCESSES = {
+    "load_ptr_tko": "load",
+    "load_view_tko": "load",
+    "store_ptr_tko": "store",
+    "store_view_tko": "store",
+}
+_LOOPS = ("for", "loop")
+_ENDS = frozenset({"return", "break", "continue", "yield"})
+
+
+def structure_of(digest: FlowDigest) -> Structure:
+    """The structure of what was digested at the level `sizes`.
+
+    It is made of what that level sees, so that kernels that are equal there have one structure.
+    """
+    return _Builder(digest).structure()
+
+
+class _Builder:
+    def __init__(self, digest: FlowDigest):
+        self.digest = digest
+        self.flow = digest.flow
+        self._homes: dict[Node, Effect | None] = {}
+        self._computed = self._find_computed()
+
+    def structure(self) -> Structure:
+        reached = self._reached()
+        names = {n.name for n in reached}
+        axes = {n.output for n in reached if n.name == "get_tile_block_id"}
+        return Structure(
+            "".join(axis for number, axis in enumerate("xyz") if number in axes),
+            any(self._swizzles(n) for n in reached),
+            tuple(sorted(names & _FUNCTIONS)),
+            self._part("entry", None, self.flow.effects),
+        )
+
+    def _reached(self) -> list[Node]:
+        """The values that the level sees and that are more than constants, once each."""
+        once: dict[str, Node] = {}
+        for node, digest in self.digest.values.items():
+            if node.name != "constant":
+                once.setdefault(digest, node)
+        return list(once.values())
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def _behind(self, node: Node) -> list[Node]:
+        terms = self.digest.terms
+        return [terms.passed(n) for n in (*terms.operands(node), *node.body)]
+
+    def _home(self, node: Node) -> Effect | None:
+        """The innermost loop that a value depends on."""
+        known = self._homes
+        pending = [node]
+        while pending:
+            one = pending[-1]
+            missing = [n for n in self._behind(one) if n not in known]
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            homes = [known[n] for n in self._behind(one)]
+            homes.append(self._own_home(one))
+            known[one] = max(homes, key=_depth)
+        return known[node]
+
+    def _own_home(self, node: Node) -> Effect | None:
+        source = self.flow.source_of(node)
+        if source is None:
+            return None
+        return _loop_around(source) if node.name == "result" else source
+
+    def _find_computed(self) -> dict[Effect | None, Counter[str]]:
+        """Loop -> matrix products and the like that depend on it, each once."""
+        found: dict[Effect | None, dict[str, str]] = {}
+        for node, digest in self.digest.values.items():
+            if node.name in _COMPUTED and digest != "constant":
+                rank = node.type.rank if isinstance(node.type, TileType) else 0
+                name = f"{self.digest.terms.op(node.name)} of rank {rank}"
+                found.setdefault(self._home(node), {})[digest] = name
+        return {loop: Counter(names.values()) for loop, names in found.items()}
+
+    def _swizzles(self, node: Node) -> bool:
+        """Whether a value divides a block id."""
+        if node.name not in ("divi", "remi"):
+            return False
+        pending, seen = self._behind(node), set[Node]()
+        while pending:
+            one = pending.pop()
+            if one.name == "get_tile_block_id":
+                return True
+            if one not in seen:
+                seen.add(one)
+                pending += self._behind(one)
+        return False
+
+    # -- effects ----------------------------------------------------------------------------------
+
+    def _part(self, kind: str, loop: Effect | None, effects: list[Effect]) -> Part:
+        accesses = Counter(a for e in effects if (a := self._access(e)) is not None)
+        inner = [part for e in effects for part in self._inner(e)]
+        computed = self._computed.get(loop, Counter()) if kind not in ("then", "else") else {}
+        return Part(
+            kind,
+            loop is not None and kind in _LOOPS and self._is_persistent(loop),
+            len(loop.carried) if loop is not None and kind in _LOOPS else 0,
+            tuple(sorted(accesses.items())),
+            tuple(sorted(computed.items())),
+            tuple(sorted(inner)),
+        )
+
+    def _inner(self, effect: Effect) -> list[Part]:
+        if effect.name in _LOOPS:
+            return [self._part(effect.name, effect, effect.regions[0])]
+        names = ("then", "else") if effect.name == "if" else (effect.name,) * len(effect.regions)
+        parts = [
+            self._part(name, effect, region)
+            for name, region in zip(names, effect.regions, strict=True)
+        ]
+        # A branch in which nothing happens only chooses a value.
+        return [p for p in parts if p.accesses or p.inner]
+
+    def _is_persistent(self, loop: Effect) -> bool:
+        step = loop.node("step")
+        if step is None:
+            return False
+        pending, seen = [self.digest.seen(step)], set[Node]()
+        while pending:
+            node = pending.pop()
+            if node.name == "get_num_tile_blocks":
+                return True
+            if node not in seen:
+                seen.add(node)
+                pending += self._behind(node)
+        return False
+
+    def _access(self, effect: Effect) -> Access | None:
+        op = effect.op
+        if op.spec is None:
+            return Access(effect.name, "", 0, False, False)
+        if effect.name in _ENDS or effect.name in ("for", "loop", "if", "assert", "print_tko"):
+            return None
+        address = next(
+            (n for g in _ADDRESSES if (n := effect.node(g)) is not None),
+            None,
+        )
+        kind = _ACCESSES.get(effect.name, effect.name)
+        view = address.type if address is not None else None
+        masked = "mask" in effect.operands
+        if isinstance(view, ViewType):
+            order = getattr(view, "dim_map", ())
+            permuted = order != tuple(range(len(order)))
+            through = _VIEWS.get(type(view), "partition_view")
+            return Access(kind, through, view.rank, permuted, masked)
+        rank = view.rank if isinstance(view, TileType) else 0
+        return Access(kind, "pointers", rank, False, masked)
+
+
+_ADDRESSES = ("view", "source", "destination", "pointers")
+
+
+def _loop_around(effect: Effect) -> Effect | None:
+    around = effect.parent
+    while around is not None and around.name not in _LOOPS:
+        around = around.parent
+    return around
+
+
+def _depth(loop: Effect | None) -> int:
+    return -1 if loop is None else loop.depth
