@@ -134,7 +134,7 @@ def _access_counts(one: Structure, other: Structure, here: str, there: str) -> s
     for word, read in (("masked", _is_masked), ("with permuted dimensions", _is_permuted)):
         left, right = (sum(n for x, n in side.items() if read(x)) for side in (a, b))
         if left != right:
-            return f"{_count(left, 'access', 'accesses')} {word} in {here}, {right} in {there}"
+            return f"{_count(left, 'access', 'accesses')} {word} in {here}, {_number(right)} in {there}"
     if a != b:
         texts = [f"{x.kind} of rank {x.rank}" for x in ((a - b) | (b - a))]
         return f"{sorted(texts)[0]} is there another number of times"
@@ -179,11 +179,11 @@ def _carried(one: Structure, other: Structure, here: str, there: str) -> str | N
 
 
 def _count(number: int, noun: str, nouns: str | None = None) -> str:
-    return f"{_number(number)} {noun if number == 1 else nouns or noun + 's'}"
+    return f"{number or 'no'} {noun if number == 1 else nouns or noun + 's'}"
 
 
 def _number(number: int) -> str:
-    return str(number) if number else "no"
+    return str(number) if number else "none"
 
 
 def _listed(counts: Counter[str]) -> str:
