@@ -49,6 +49,7 @@ class FlowDigest:
     Attributes:
         values: the nodes that the level sees, with their digests.
         effects: likewise.
+        body: the digest of the entry but for its hints.
         entry: the digest of the whole.
     """
 
@@ -63,7 +64,8 @@ class FlowDigest:
         self._by_op: dict[Operation, str] = {}
         self._again: dict[tuple[Effect | None, str], int] = {}
         self._numbers: dict[Effect, int] = {}
-        self.entry = self._entry()
+        self.body = self._body()
+        self.entry = digest_of((LEVELS[level], self._hints(flow.entry.hints), self.body))
 
     def value(self, node: Node) -> str:
         """The digest of a value."""
@@ -141,7 +143,7 @@ class FlowDigest:
 
     # -- effects ----------------------------------------------------------------------------------
 
-    def _entry(self) -> str:
+    def _body(self) -> str:
         entry = self.flow.entry
         names = ("sym_name", "function_type", "optimization_hints")
         attributes = tuple(sorted((n, v) for n, v in entry.attributes.items() if n not in names))
@@ -149,12 +151,10 @@ class FlowDigest:
         order = [digest_of(pair) for pair in self._order.again(self._by_op)]
         return digest_of(
             (
-                LEVELS[self._level],
                 " ".join([self.terms.type(v.type) for v in entry.arguments]),
                 self.terms.attributes(attributes),
-                self._hints(entry.hints),
                 inside,
-                _together(order) if self._level <= SIZES else "",
+                _together(order),
             )
         )
 

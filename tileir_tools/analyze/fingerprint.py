@@ -47,6 +47,13 @@ def examine(entry: Entry, module: Module, arch: str | None) -> tuple[Fingerprint
     )
 
 
+def same_dataflow(one: Entry, other: Entry, one_module: Module, other_module: Module) -> bool:
+    """Whether two entries are equal modulo names, the hints at the entries aside."""
+    flows = (build_flow(one, one_module, NodeTable()), build_flow(other, other_module, NodeTable()))
+    left, right = (FlowDigest(flow, Precedence(flow), NAMES, None).body for flow in flows)
+    return left == right
+
+
 def module_of(entry: Entry) -> Module:
     """The entry with what stands beside it, as a module."""
     module = Module()

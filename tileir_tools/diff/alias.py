@@ -11,7 +11,8 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import NamedTuple
 
-from ..analyze import demangle, fingerprints
+from ..analyze import demangle
+from ..analyze.fingerprint import same_dataflow
 from ..analyze.hints import raw_hints
 from ..analyze.sequence import steps
 from ..analyze.symbols import Symbol
@@ -76,8 +77,7 @@ def prove_alias(original: Module, alias: Module, kernel: str, op: str | None = N
     difference = first_difference(one, other, original, alias, _ORIGINAL, _ALIAS)
     body = EQUAL
     if difference is not None:
-        equal = fingerprints(one).hints == fingerprints(other).hints
-        body = DATAFLOW if equal else DIFFERENT
+        body = DATAFLOW if same_dataflow(one, other, original, alias) else DIFFERENT
     hints = _hints_differ(one, other)
     reasons = [*_body_reasons(body, difference)]
     if left.suffix != right.suffix:

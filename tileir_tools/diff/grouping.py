@@ -292,9 +292,8 @@ def _names(groups: list[list[Member]]) -> list[str]:
 
 
 def _most(items: Iterable[str]) -> str:
-    """What is there most often; of equally many the first by name."""
-    counts = Counter(items)
-    return min(counts, key=lambda item: (-counts[item], item))
+    """What is there most often; of equally many the first."""
+    return Counter(items).most_common(1)[0][0]
 
 
 # -- variants --------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def _attributes_differ(one: Step, other: Step, here: str, there: str) -> str:
     left: dict[str, Attribute] = dict(one.attributes)
     right: dict[str, Attribute] = dict(other.attributes)
     name = next(n for n in sorted({*left, *right}) if left.get(n) is not right.get(n))
-    texts = [say_attribute(side.get(name)) for side in (left, right)]
+    texts = [say_attribute(s.get(name)).replace("#cuda_tile.", "") for s in (left, right)]
     if texts[0] == texts[1]:
         return f"{name} of {one.name} differs"
     return f"{name} of {one.name} is {texts[0]} in {here} and {texts[1]} in {there}"

@@ -81,6 +81,16 @@ def _computed(stems: tuple[str, ...], noun: str, nouns: str) -> _Facet:
     return facet
 
 
+_MMA = ("mma", "mmaf_scaled")
+
+
+def _products(one: Structure, other: Structure, here: str, there: str) -> str | None:
+    a, b = (_totals(s, _MMA).total() for s in (one, other))
+    if bool(a) == bool(b):
+        return None
+    return f"mma in {here if a else there}, none in {there if a else here}"
+
+
 def _totals(structure: Structure, stems: tuple[str, ...]) -> Counter[str]:
     found: Counter[str] = Counter()
     for _, part in structure.parts():
@@ -192,10 +202,11 @@ def _listed(counts: Counter[str]) -> str:
 
 _FACETS: tuple[_Facet, ...] = (
     _persistent,
-    _loops,
-    _computed(("mma", "mmaf_scaled"), "mma", "mma"),
+    _products,
     _memory,
     _ranks,
+    _loops,
+    _computed(_MMA, "mma", "mma"),
     _computed(("reduce", "scan"), "reduction", "reductions"),
     _branches,
     _access_counts,

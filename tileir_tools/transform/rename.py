@@ -7,6 +7,7 @@ function keeps the mangling, stripping the mangling keeps the function.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from ..analyze.symbols import demangle
@@ -113,7 +114,8 @@ def _check_unknown(module: Module, names: dict[str, str]) -> None:
     """What an operation of unknown text says about an entry cannot be changed safely."""
     for op in module.walk():
         for symbol in names if op.opaque_text else ():
-            if f"@{symbol}" in (op.opaque_text or ""):
+            mention = rf'@(?:{re.escape(symbol)}(?![\w$.-])|"{re.escape(symbol)}")'
+            if re.search(mention, op.opaque_text or ""):
                 where = f" at {op.span.where()}" if op.span else ""
                 raise UsageError(
                     f"@{symbol} cannot be renamed: operation '{op.name}'{where}, which this version "
