@@ -18,7 +18,7 @@ from ..model import Operation, OptimizationHintsAttr, ViewType
 from .dataflow import Effect, Flow, Node, in_order, plain_text
 from .hints import normal_hints
 from .levels import HINTS, LEVELS, NAMES, SIZES, Terms
-from .ordering import Order, conflict, kind_in_order
+from .ordering import PRINTS, READS, WRITES, Order, conflict, kind_in_order
 from .ranges import stated
 
 _BYTES = 16
@@ -62,6 +62,7 @@ class FlowDigest:
         self._arch = arch
         self._order = order
         self._by_op: dict[Operation, str] = {}
+        self._before: dict[Operation, _Sums] = {}
         self._again: dict[tuple[Effect | None, str], int] = {}
         self._numbers: dict[Effect, int] = {}
         self.body = self._body()
@@ -148,7 +149,7 @@ class FlowDigest:
         names = ("sym_name", "function_type", "optimization_hints")
         attributes = tuple(sorted((n, v) for n, v in entry.attributes.items() if n not in names))
         inside = self._region(self.flow.effects)
-        order = [digest_of(pair) for pair in self._order.again(self._by_op)]
+        order = self._order.again(self._by_op)
         return digest_of(
             (
                 " ".join([self.terms.type(v.type) for v in entry.arguments]),
@@ -192,7 +193,7 @@ class FlowDigest:
                 carried,
                 *regions,
                 " ".join([terms.type(v.type) for v in op.results if str(v.type) != "token"]),
-                _together([self._by_op[before] for before in self._order.first(op)]),
+                self._order.before(op, self._before, self._by_op),
             )
         )
         self.effects[effect] = self._by_op[op] = found
@@ -213,29 +214,102 @@ def _itself(digest: str) -> str:
     return digest
 
 
+# The sums of the digests of what only reads, what writes, and what prints.
+_Sums = tuple[int, int, int]
+_KINDS = (READS, WRITES, PRINTS)
+
+
 class Precedence:
-    """What must happen before what in an entry, as far as it can matter."""
+    """What must happen before what in an entry, over any number of steps.
+
+    Sets of operations are bits of integers. What comes before an operation is mostly what comes
+    before one other operation (`base`), and little more (`extra`); so the digests of all of it are
+    summed up in little time however long the chains of tokens are.
+    """
 
     def __init__(self, flow: Flow):
         order = Order(flow.entry)
-        self._first: dict[Operation, list[Operation]] = {}
-        self._again: list[tuple[Operation, Operation]] = []
-        for op in order.ops:
-            kind = kind_in_order(op)
-            first = []
-            for before in order.all_before(op):
-                if not conflict(kind, kind_in_order(before.op)):
-                    continue
-                if before.carried:
-                    self._again.append((before.op, op))
-                else:
-                    first.append(before.op)
-            self._first[op] = first
+        self._ops = order.ops
+        self._kinds = {op: _KINDS.index(kind_in_order(op)) for op in self._ops}
+        self._numbers = {op: number for number, op in enumerate(self._ops)}
+        self._bases: dict[Operation, tuple[Operation | None, list[Operation]]] = {}
+        first = [0] * len(self._ops)
+        for number, op in enumerate(self._ops):
+            first[number] = self._find_first(order, op, first)
+        self._again = self._find_again(order, first)
 
-    def first(self, op: Operation) -> list[Operation]:
-        """What must happen before an operation."""
-        return self._first.get(op, [])
+    def _find_first(self, order: Order, op: Operation, first: list[int]) -> int:
+        """What comes before an operation in one iteration; notes on what it builds."""
+        found, base, most = 0, None, 0
+        for before in order.direct(op):
+            if not before.carried:
+                number = self._numbers[before.op]
+                found |= first[number] | 1 << number
+                if base is None or first[number].bit_count() > most:
+                    base, most = before.op, first[number].bit_count()
+        known = first[self._numbers[base]] if base is not None else 0
+        self._bases[op] = base, self._members(found & ~known)
+        return found
 
-    def again(self, digests: dict[Operation, str]) -> list[tuple[str, str]]:
-        """What must have happened in an earlier iteration of a loop, as pairs of digests."""
-        return [(digests[before], digests[op]) for before, op in self._again]
+    def _find_again(self, order: Order, first: list[int]) -> list[int]:
+        """What comes before each operation in an earlier iteration of a loop."""
+        again = [0] * len(self._ops)
+        changed = any(b.carried for op in self._ops for b in order.direct(op))
+        while changed:
+            changed = False
+            for number, op in enumerate(self._ops):
+                found = again[number]
+                for before in order.direct(op):
+                    other = self._numbers[before.op]
+                    found |= again[other]
+                    if before.carried:
+                        found |= first[other] | 1 << other
+                changed = changed or found != again[number]
+                again[number] = found
+        return again
+
+    def _members(self, bits: int) -> list[Operation]:
+        found = []
+        while bits:
+            lowest = bits & -bits
+            found.append(self._ops[lowest.bit_length() - 1])
+            bits ^= lowest
+        return found
+
+    def _sum(self, start: _Sums, ops: list[Operation], digests: dict[Operation, str]) -> _Sums:
+        sums = list(start)
+        for op in ops:
+            sums[self._kinds[op]] += int(digests[op], 16)
+        reads, writes, prints = sums
+        return reads, writes, prints
+
+    def before(
+        self, op: Operation, known: dict[Operation, _Sums], digests: dict[Operation, str]
+    ) -> str:
+        """The digest of what must happen before an operation and matters to it.
+
+        `known` are the sums for the operations before it; its own are added.
+        """
+        if op not in self._kinds:
+            return ""
+        base, extra = self._bases[op]
+        known[op] = sums = self._sum(known[base] if base else (0, 0, 0), extra, digests)
+        return self._matters(op, sums)
+
+    def again(self, digests: dict[Operation, str]) -> list[str]:
+        """Digests of what must have happened in an earlier iteration, for each operation."""
+        known: dict[int, _Sums] = {0: (0, 0, 0)}
+        found = []
+        for number, op in enumerate(self._ops):
+            bits = self._again[number]
+            if bits not in known:
+                known[bits] = self._sum((0, 0, 0), self._members(bits), digests)
+            if bits:
+                found.append(digest_of((digests[op], self._matters(op, known[bits]))))
+        return found
+
+    def _matters(self, op: Operation, sums: _Sums) -> str:
+        """The sum of what an operation must not be exchanged with."""
+        kind = _KINDS[self._kinds[op]]
+        total = sum(part for part, other in zip(sums, _KINDS) if conflict(kind, other))
+        return f"{total % _WRAP:x}"

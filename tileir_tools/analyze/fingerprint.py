@@ -29,22 +29,28 @@ def fingerprints(what: Module | Entry, arch: str | None = None) -> Fingerprints:
     found = [examine(entry, what, arch)[0] for entry in what.entries]
     if len(found) == 1:
         return found[0]
-    exact = digest_of([f.exact for f in found])
-    return Fingerprints(exact, *(digest_of(sorted(column)) for column in list(zip(*found))[1:]))
+    exact, *columns = zip(*found)
+    together = [digest_of(sorted(column)) for column in columns]
+    return Fingerprints(digest_of(exact), *together)
 
 
 def examine(entry: Entry, module: Module, arch: str | None) -> tuple[Fingerprints, Structure]:
     """The fingerprints of an entry, and its structure."""
     flow = build_flow(entry, module, NodeTable())
     before = Precedence(flow)
-    digests = [FlowDigest(flow, before, level, arch) for level in (NAMES, HINTS, DTYPE, SIZES)]
-    structure = structure_of(digests[-1])
-    return (
-        Fingerprints(
-            _exact(entry, module), *(d.entry for d in digests), digest_of([repr(structure)])
-        ),
-        structure,
+    names, hints, dtype, sizes = (
+        FlowDigest(flow, before, level, arch) for level in (NAMES, HINTS, DTYPE, SIZES)
     )
+    structure = structure_of(sizes)
+    prints = Fingerprints(
+        exact=_exact(entry, module),
+        names=names.entry,
+        hints=hints.entry,
+        dtype=dtype.entry,
+        sizes=sizes.entry,
+        structure=digest_of(("structure", repr(structure))),
+    )
+    return prints, structure
 
 
 def same_dataflow(one: Entry, other: Entry, one_module: Module, other_module: Module) -> bool:

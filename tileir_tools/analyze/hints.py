@@ -57,7 +57,7 @@ def normal_hints(hints: OptimizationHintsAttr | None, arch: str | None) -> str:
     parts = []
     for target, values in sorted(written.items()):
         for key, value in sorted(values.items()):
-            holds = ABSENT_MEANS.get(key)
+            holds: HintValue | None = ABSENT_MEANS.get(key)
             if target != DEFAULT_KEY:
                 holds = default.get(key, holds)
             if value != holds:

@@ -105,7 +105,8 @@ class Variant(NamedTuple):
     """A structural variant.
 
     `representative` has the number formats that most members have (of equally many, those first by
-    name), among these the body that most have, among these the first by file and place in it.
+    name), among these the body that most have, among these the sizes that most members of any format
+    have; of equals it is the first by file and place in it.
     """
 
     name: str
@@ -306,7 +307,10 @@ def _variant(name: str, group: list[Member], explain: _Explainer) -> Variant:
     order = sorted(by_dtypes, key=lambda d: (-len(by_dtypes[d]), d))
     main = by_dtypes[order[0]]
     body = _most(m.fingerprints.sizes for m in main)
-    representative = next(m for m in main if m.fingerprints.sizes == body)
+    main_body = [m for m in main if m.fingerprints.sizes == body]
+    # Sizes that other number formats have too: then supplements differ in nothing else.
+    counts = Counter(m.fingerprints.dtype for m in group)
+    representative = max(main_body, key=lambda m: counts[m.fingerprints.dtype])
     return Variant(
         name,
         representative,

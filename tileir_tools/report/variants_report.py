@@ -67,9 +67,11 @@ def _member_data(member: Member) -> dict[str, object]:
 
 def variants_text(found: Variants) -> str:
     """For a terminal: each variant with what represents it, then what tells variants apart."""
-    lines = [_summary(found)]
+    entries = Counter(m.file for v in found.variants for m in v.members)
+    writer = _Writer({file for file, count in entries.items() if count > 1})
+    lines = [_summary(found, len(entries), entries.total())]
     for variant in found.variants:
-        lines += ["", *_variant_lines(variant)]
+        lines += ["", *writer.variant(variant)]
     if found.separations:
         lines += ["", "what tells them apart:"]
         lines += [f"  {s.one} | {s.other}: {s.level}: {s.reason}" for s in found.separations]
@@ -79,52 +81,66 @@ def variants_text(found: Variants) -> str:
     return "\n".join(lines)
 
 
-def _summary(found: Variants) -> str:
-    members = [m for v in found.variants for m in v.members]
-    entries = _count(len(members), "entry", "entries")
-    files = _count(len({m.file for m in members}), "file")
-    supplements = _count(sum(len(v.supplements) for v in found.variants), "dtype supplement")
-    variants = _count(len(found.variants), "structural variant")
-    return f"{entries} in {files}: {variants}, {supplements}"
+def _summary(found: Variants, files: int, entries: int) -> str:
+    supplements = sum(len(v.supplements) for v in found.variants)
+    return (
+        f"{_count(entries, 'entry', 'entries')} in {_count(files, 'file')}: "
+        f"{_count(len(found.variants), 'structural variant')}, "
+        f"{_count(supplements, 'dtype supplement')}"
+    )
 
 
-def _variant_lines(variant: Variant) -> list[str]:
-    one = variant.representative
-    lines = [
-        f"variant {variant.name}  [{', '.join(one.dtypes)}]  "
-        f"{_count(len(variant.members), 'member')}",
-        f"  representative  {_place(one)}",
-    ]
-    lines += _other_lines(variant.others, "  ")
-    for supplement in variant.supplements:
+class _Writer:
+    """Writes variants; `several` are the files in which an entry has to be named."""
+
+    def __init__(self, several: set[str]):
+        self.several = several
+
+    def variant(self, variant: Variant) -> list[str]:
+        one = variant.representative
+        lines = [
+            f"variant {variant.name}  [{', '.join(one.dtypes)}]  "
+            f"{_count(len(variant.members), 'member')}",
+            f"  representative  {self._place(one)}",
+        ]
+        lines += self._others(variant.others, "  ")
+        for supplement in variant.supplements:
+            lines += self._supplement(supplement)
+        return lines
+
+    def _supplement(self, supplement: Supplement) -> list[str]:
         first = supplement.representative
         brought = (
             f"; converts {', '.join(supplement.conversions)}" if supplement.conversions else ""
         )
-        lines.append(
-            f"  supplement [{', '.join(supplement.dtypes)}]  {_place(first.member)}  "
-            f"({_level(first)}{brought})"
-        )
-        lines += _other_lines(supplement.others, "    ")
-    return lines
+        dtypes = ", ".join(supplement.dtypes)
+        line = f"  supplement [{dtypes}]  {self._place(first.member)}  ({_level(first)}{brought})"
+        return [line, *self._others(supplement.others, "    ")]
 
+    def _others(self, others: tuple[Other, ...], indent: str) -> list[str]:
+        """Members counted by level; those with another body by the reason, once each."""
+        counts = Counter(o.equal_from for o in others if not o.reason)
+        lines = [
+            f"{indent}{_count(n, 'member')} equal {_modulo(level)}" for level, n in counts.items()
+        ]
+        reasons: dict[str, list[Other]] = {}
+        for other in others:
+            if other.reason:
+                reasons.setdefault(other.reason, []).append(other)
+        for reason, those in list(reasons.items())[:_SHOWN]:
+            lines.append(
+                f"{indent}{_count(len(those), 'member')} of this structure with another body, as "
+                f"{self._place(those[0].member)}: {reason}"
+            )
+        if len(reasons) > _SHOWN:
+            lines.append(f"{indent}and {len(reasons) - _SHOWN} more bodies")
+        return lines
 
-def _other_lines(others: tuple[Other, ...], indent: str) -> list[str]:
-    """Members counted by level; those that differ in more than sizes with the reason, once each."""
-    counts = Counter(o.equal_from for o in others if not o.reason)
-    lines = [f"{indent}{_count(n, 'member')} equal {_modulo(level)}" for level, n in counts.items()]
-    reasons: dict[str, list[Other]] = {}
-    for other in others:
-        if other.reason:
-            reasons.setdefault(other.reason, []).append(other)
-    for reason, those in list(reasons.items())[:_SHOWN]:
-        lines.append(
-            f"{indent}{_count(len(those), 'member')} of this structure with another body, as "
-            f"{_place(those[0].member)}: {reason}"
-        )
-    if len(reasons) > _SHOWN:
-        lines.append(f"{indent}and {len(reasons) - _SHOWN} more bodies")
-    return lines
+    def _place(self, member: Member) -> str:
+        if member.file not in self.several:
+            return member.file
+        symbol = member.symbol if len(member.symbol) <= 60 else f"{member.symbol[:57]}..."
+        return f"{member.file} entry {member.entry} @{symbol}"
 
 
 def _level(other: Other) -> str:
@@ -133,11 +149,6 @@ def _level(other: Other) -> str:
 
 def _modulo(level: str) -> str:
     return "operation by operation" if level == "exact" else f"modulo {level}"
-
-
-def _place(member: Member) -> str:
-    symbol = member.symbol if len(member.symbol) <= 60 else f"{member.symbol[:57]}..."
-    return f"{member.file} @{symbol}"
 
 
 def _count(number: int, noun: str, nouns: str | None = None) -> str:
