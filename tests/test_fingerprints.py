@@ -70,11 +70,11 @@ def test_other_processes_give_the_same() -> None:
 
 PINNED = Fingerprints(
     exact="dc50fb4ace882138920ae769095740bb",
-    names="955c7e261878b3853896925f3bcf61ba",
-    hints="2a8294981d0fb39f7eace346dbc810b2",
-    dtype="bca90a4067e3ad3fa0c2119ff4b6ee81",
-    sizes="522d6fb4131046d9946e1e04e4406cc3",
-    structure="2345fc4266689b2569a15d028860c9d5",
+    names="f925d27448ac5bde209c957a5f70fc3e",
+    hints="31ccc9f054d0638781d3f64101ac3658",
+    dtype="eb9dbf26f9fe838a63dbd3c8fefa96a1",
+    sizes="97fbb9d7482e6ee1ef24fc65ad46b2f8",
+    structure="a0f256ca20b1810c6d7b7907b45f6fb4",
 )
 
 
@@ -179,6 +179,87 @@ def test_levels_of_real_pairs(one: str, other: str, level: str | None) -> None:
     texts = [FIXTURES / f"{name.replace(' ', '__sm_100__bc')}.mlir" for name in (one, other)]
     found = [tt.fingerprints(tt.load(path), "sm_100") for path in texts]
     assert first_equal(*found) == level
+
+
+def stored(body: str, value: str, type: str) -> Fingerprints:
+    """A kernel that computes something from `%x` (f32) or `%h` (f16) and stores it."""
+    return tt.fingerprints(
+        tt.parse(
+            f"entry @k(%p: tile<ptr<{type}>>, %x: tile<f32>, %h: tile<f16>, %q: tile<4x4xf32>) {{\n"
+            f"{body}  %t = store_ptr_tko weak %p, {value} : tile<ptr<{type}>>, tile<{type}> -> token\n"
+            "  return\n}\n"
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param(
+            "%v = fma %x, %x, %x : tile<f32>",
+            "%m = mulf %x, %x : tile<f32>; %v = addf %m, %x : tile<f32>",
+            id="fused",
+        ),
+        pytest.param(
+            "%a = reshape %x : tile<f32> -> tile<1xf32>; %v = reshape %a : tile<1xf32> -> tile<f32>",
+            "%a = reshape %x : tile<f32> -> tile<1xf32>; %b = ftof %a  : tile<1xf32> -> tile<1xf16>; "
+            "%c = reshape %b : tile<1xf16> -> tile<f16>; %v = ftof %c  : tile<f16> -> tile<f32>",
+            id="conversion between reshapes",
+        ),
+        pytest.param(
+            "%c = constant <f32: 0.1> : tile<f32>; %v = mulf %x, %c : tile<f32>",
+            "%c = constant <f16: 0.1> : tile<f16>; %w = ftof %c  : tile<f16> -> tile<f32>; "
+            "%v = mulf %x, %w : tile<f32>",
+            id="constant",
+        ),
+        pytest.param(
+            "%v = addf %x, %x rounding<zero> flush_to_zero : tile<f32>",
+            "%v = addf %x, %x : tile<f32>",
+            id="rounding",
+        ),
+    ],
+)
+def test_what_a_number_format_brings(one: str, other: str) -> None:
+    bodies = ["".join(f"  {line}\n" for line in text.split("; ")) for text in (one, other)]
+    assert first_equal(*(stored(body, "%v", "f32") for body in bodies)) == "dtype"
+
+
+def test_other_constants_are_equal_modulo_sizes() -> None:
+    bodies = [
+        f"  %c = constant <f32: {c}> : tile<f32>\n  %v = mulf %x, %c : tile<f32>\n"
+        for c in ("0.1", "0.2")
+    ]
+    assert first_equal(*(stored(body, "%v", "f32") for body in bodies)) == "sizes"
+
+
+def test_long_chains_cost_no_stack() -> None:
+    lines, value = [], "%x"
+    for k in range(3000):
+        lines += [
+            f"  %a{k} = reshape {value} : tile<f32> -> tile<1xf32>",
+            f"  %b{k} = ftof %a{k}  : tile<1xf32> -> tile<1xf16>",
+            f"  %c{k} = reshape %b{k} : tile<1xf16> -> tile<f16>",
+            f"  %d{k} = ftof %c{k}  : tile<f16> -> tile<f32>",
+        ]
+        value = f"%d{k}"
+    assert stored("\n".join(lines) + "\n", value, "f32").dtype == stored("", "%x", "f32").dtype
+
+
+def test_order_counts_whatever_the_tokens() -> None:
+    """Joined or chained tokens are one order; a lost edge is another kernel."""
+    head = (
+        "entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {\n"
+        "  %a = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token\n"
+        "  %l, %b = load_ptr_tko weak %p token=%a : tile<ptr<f32>> -> tile<f32>, token\n"
+    )
+    store = (
+        "  %c = store_ptr_tko weak %p, %l{} : tile<ptr<f32>>, tile<f32> -> token\n  return\n}}\n"
+    )
+    chained = tt.fingerprints(tt.parse(head + store.format(" token=%b")))
+    joined = head + "  %j = join_tokens %a, %b : token\n" + store.format(" token=%j")
+    assert tt.fingerprints(tt.parse(joined))[1:] == chained[1:]
+    lost = tt.fingerprints(tt.parse(head + store.format(" token=%a")))
+    assert first_equal(lost, chained) == "structure"
 
 
 def test_several_entries_and_none() -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from ..model import Operation, OptimizationHintsAttr, ViewType
 from .dataflow import Effect, Flow, Node, in_order, plain_text
 from .hints import normal_hints
-from .levels import HINTS, LEVELS, NAMES, SIZES, Terms
+from .levels import DTYPE, HINTS, LEVELS, NAMES, SIZES, Terms
 from .ordering import PRINTS, READS, WRITES, Order, conflict, kind_in_order
 from .ranges import stated
 
@@ -26,6 +26,9 @@ _WRAP = 1 << (8 * _BYTES)
 
 # What is asked about the size of a view, whatever it reads as outside.
 _SHAPES = frozenset({"get_index_space_shape", "get_tensor_shape"})
+
+# The parts of a fused operation, and an operation whose operands are ordered as theirs are.
+_FUSED = {"mul": "mulf", "add": "addf"}
 
 # The digest of every constant where constants are forgotten.
 _CONSTANT = "constant"
@@ -100,17 +103,27 @@ class FlowDigest:
             digests = [self._unpadded(n) for n in parts]
         count = len(parts) - len(node.body)
         operands, body = digests[:count], digests[count:]
-        if terms.is_constant(node) or (
-            self._level >= SIZES and operands and all(d == _CONSTANT for d in operands)
-        ):
+        if terms.is_constant(node):
             return _CONSTANT
+        if node.name == "fma" and self._level >= DTYPE:
+            # Where operand and sum have other formats, the compiler does not fuse.
+            operands = [self._operation("mul", node, operands[:2], []), operands[2]]
+            return self._operation("add", node, operands, [])
+        return self._operation(terms.op(node.name), node, operands, body)
+
+    def _operation(self, name: str, node: Node, operands: list[str], body: list[str]) -> str:
+        """The digest of a node as an operation called `name` on some operands."""
+        if self._level >= SIZES and operands and all(d == _CONSTANT for d in operands):
+            return _CONSTANT
+        terms = self.terms
+        ordered = in_order(_FUSED.get(name, node.name), node.attributes, operands, _itself)
         return digest_of(
             (
-                terms.op(node.name),
+                name,
                 terms.type(node.type),
                 terms.attributes(node.attributes),
                 str(node.output),
-                " ".join(in_order(node.name, node.attributes, operands, _itself)),
+                " ".join(ordered),
                 " ".join(body),
                 *self._promises(node),
             )
@@ -134,7 +147,11 @@ class FlowDigest:
             number = self._numbers[source] if self._level <= HINTS else 0
             where = (self.effects[source], str(node.detail[-1]), str(number))
         else:
-            where = (str(source.depth), str(node.detail[-1]) if node.name == "carried" else "")
+            where = (
+                source.name,
+                str(source.depth),
+                str(node.detail[-1]) if node.name == "carried" else "",
+            )
         return digest_of((node.name, terms.type(node.type), *where, *self._promises(node)))
 
     def _promises(self, node: Node) -> list[str]:
@@ -190,6 +207,8 @@ class FlowDigest:
                 self._hints(op.hints),
                 plain_text(op) or "",
                 *operands,
+                # Of what is read through a change of shape the rank is still known here.
+                " ".join([terms.type(n.type) for n in _tiles(effect)]),
                 carried,
                 *regions,
                 " ".join([terms.type(v.type) for v in op.results if str(v.type) != "token"]),
@@ -208,6 +227,12 @@ class FlowDigest:
 
     def _hints(self, hints: OptimizationHintsAttr | None) -> str:
         return normal_hints(hints, self._arch) if self._level <= NAMES else ""
+
+
+def _tiles(effect: Effect) -> list[Node]:
+    """What an effect reads, but for views."""
+    nodes = [n for group in effect.operands.values() for n in group]
+    return [n for n in nodes if not isinstance(n.type, ViewType)]
 
 
 def _itself(digest: str) -> str:

@@ -79,6 +79,9 @@ class Terms:
         self.level = level
         self._types: dict[Type, str] = {}
         self._attributes: dict[tuple[str, Attribute], str | None] = {}
+        # Node -> what stands for it; change of shape -> what it starts from.
+        self._passed: dict[Node, Node] = {}
+        self._sources: dict[Node, Node] = {}
 
     # -- types ------------------------------------------------------------------------------------
 
@@ -132,18 +135,37 @@ class Terms:
 
     def passed(self, node: Node) -> Node:
         """A node, or what it is made of where the level does not see what makes it."""
-        if self.level >= DTYPE:
-            gone = _CONVERSIONS if self.level < SIZES else _CONVERSIONS | _SPREADS
-            while node.name in gone and len(node.operands) == 1:
-                node = node.operands[0]
-        return node
+        if self.level < DTYPE:
+            return node
+        known = self._passed
+        chain = [node]
+        while chain[-1] not in known and _changes_form(chain[-1]):
+            chain.append(chain[-1].operands[0])
+        for one in reversed(chain):
+            if one not in known:
+                known[one] = self._look_through(one)
+        return known[node]
+
+    def _look_through(self, node: Node) -> Node:
+        """`passed` for a node whose operands are known."""
+        if not _changes_form(node):
+            return node
+        source = self._passed[node.operands[0]]
+        if node.name in _CONVERSIONS or self.level >= SIZES:
+            return source
+        # A conversion between two changes of shape keeps the graph from making one of both.
+        if source.name == node.name:
+            source = self._sources[source]
+        self._sources[node] = source
+        return source if self.type(source.type) == self.type(node.type) else node
 
     def operands(self, node: Node) -> tuple[Node, ...]:
-        """The operands of a node that count."""
+        """The operands of a node that count, for a node that is not looked through."""
         if self.level >= SIZES and node.name == "make_tensor_view":
             # A size or stride may be in the type as well: whether it is belongs to the sizes.
             return node.operands[:1]
-        return node.operands
+        source = self._sources.get(node)
+        return node.operands if source is None else (source,)
 
     def is_constant(self, node: Node) -> bool:
         """Whether a node is a constant of which nothing is left."""
@@ -189,6 +211,11 @@ class Terms:
     def promise(self, text: str) -> str:
         """A promise; a divisibility is counted in elements, and so a matter of their size."""
         return "div_by" if self.level >= DTYPE and text.startswith("div_by") else text
+
+
+def _changes_form(node: Node) -> bool:
+    """Whether a node is one value in another number format or shape."""
+    return len(node.operands) == 1 and (node.name in _CONVERSIONS or node.name in _SPREADS)
 
 
 def _plain_number(raw: int, element: Type) -> str:

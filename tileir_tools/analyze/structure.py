@@ -3,12 +3,11 @@
 Place in the flow: Module -> **facts**; imports `dataflow`, `digest`, `levels`. It is the coarsest level of
 `levels`, kept as a record so that two kernels' structures can be told apart in words.
 
-What counts: loads, stores and atomics (by view or by pointer, rank of the tile, masked or not),
-loops and branches and what stands in them, matrix products, reductions, scans, transpositions and
-concatenations, special functions, the block ids that are read, whether a loop strides over the grid
-(a persistent schedule) and whether block ids are swizzled. A value stands in the innermost loop
-that it depends on, wherever the text computes it. What does not count: arithmetic, sizes, number
-formats.
+What counts: loads, stores and atomics (by view or by pointer, rank of the tile), loops and branches
+and what stands in them, matrix products, reductions, scans, transpositions and concatenations, the
+block ids that are read, whether a loop strides over the grid (a persistent schedule) and whether
+block ids are swizzled. A value stands in the innermost loop that it depends on, wherever the text
+computes it. What does not count: arithmetic, masks, sizes, number formats.
 """
 
 from __future__ import annotations
@@ -28,13 +27,12 @@ Counts = tuple[tuple[str, int], ...]
 class Access(NamedTuple):
     """Loads, stores or atomics of one kind: `kind` ("load", "store", or the name of another memory
     operation), `through` ("pointers", "partition_view"..), `rank` of the tile, whether its dimensions
-    are mapped in another order, whether there is a mask."""
+    are mapped in another order."""
 
     kind: str
     through: str
     rank: int
     permuted: bool
-    masked: bool
 
 
 class Part(NamedTuple):
@@ -54,12 +52,10 @@ class Part(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """The structure of an entry; `blocks` are the axes of block ids that it reads, `functions` the
-    special functions that it calls."""
+    """The structure of an entry; `blocks` are the axes of block ids that it reads."""
 
     blocks: str
     swizzled: bool
-    functions: tuple[str, ...]
     body: Part
 
     def parts(self) -> Iterator[tuple[int, Part]]:
@@ -74,9 +70,6 @@ class Structure(NamedTuple):
 
 _COMPUTED = frozenset(
     {"mmaf", "mmai", "mmaf_scaled", "reduce", "scan", "permute", "cat", "pack", "unpack"}
-)
-_FUNCTIONS = frozenset(
-    "atan2 cos cosh exp exp2 fpowf fpowi log log2 rsqrt sin sinh sqrt tan tanh".split()
 )
 _VIEWS = {StridedViewType: "strided_view", GatherScatterViewType: "gather_scatter_view"}
 _ACCESSES = {
@@ -106,12 +99,10 @@ class _Builder:
 
     def structure(self) -> Structure:
         reached = self._reached()
-        names = {n.name for n in reached}
         axes = {n.output for n in reached if n.name == "get_tile_block_id"}
         return Structure(
             "".join(axis for number, axis in enumerate("xyz") if number in axes),
             any(self._swizzles(n) for n in reached),
-            tuple(sorted(names & _FUNCTIONS)),
             self._part("entry", None, self.flow.effects),
         )
 
@@ -163,7 +154,7 @@ class _Builder:
 
     def _swizzles(self, node: Node) -> bool:
         """Whether a value divides a block id."""
-        if node.name not in ("divi", "remi"):
+        if self.digest.terms.op(node.name) not in ("div", "rem"):
             return False
         pending, seen = self._behind(node), set[Node]()
         while pending:
@@ -218,7 +209,7 @@ class _Builder:
     def _access(self, effect: Effect) -> Access | None:
         op = effect.op
         if op.spec is None:
-            return Access(effect.name, "", 0, False, False)
+            return Access(effect.name, "", 0, False)
         if effect.name in _ENDS or effect.name in ("for", "loop", "if", "assert", "print_tko"):
             return None
         address = next(
@@ -227,14 +218,13 @@ class _Builder:
         )
         kind = _ACCESSES.get(effect.name, effect.name)
         view = address.type if address is not None else None
-        masked = "mask" in effect.operands
         if isinstance(view, ViewType):
             order = getattr(view, "dim_map", ())
             permuted = order != tuple(range(len(order)))
             through = _VIEWS.get(type(view), "partition_view")
-            return Access(kind, through, view.rank, permuted, masked)
+            return Access(kind, through, view.rank, permuted)
         rank = view.rank if isinstance(view, TileType) else 0
-        return Access(kind, "pointers", rank, False, masked)
+        return Access(kind, "pointers", rank, False)
 
 
 _ADDRESSES = ("view", "source", "destination", "pointers")

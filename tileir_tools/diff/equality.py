@@ -174,22 +174,31 @@ def _exact_reason(one: Entry, other: Entry, modules: tuple[Module, Module]) -> s
     return "the entry hints are written differently"
 
 
-# Level that tells kernels apart -> beginnings of the rules for what coarser levels look at, most
-# telling first; what they all forget is not the reason there.
-_RULES: dict[int, tuple[str, ...]] = {
+# Level -> beginnings of the rules for what it forgets: no reason at this level or a coarser one.
+_FORGOTTEN: dict[int, tuple[str, ...]] = {
+    HINTS: ("HNT",),
+    DTYPE: ("ABI001", "CVT", "FLT002", "FLT003", "FLT004", "FLT005", "MMA002", "MMA005"),
+    SIZES: ("ASM", "DFL002", "DFL005", "MEM005", "MEM009", "MEM01", "OVF", "PRF"),
+}
+# Level that tells kernels apart -> beginnings of the rules that say best how.
+_TELLING: dict[int, tuple[str, ...]] = {
     NAMES: ("HNT",),
-    HINTS: ("ABI", "CVT", "MMA002", "FLT", "DFL005", "DFL002"),
-    DTYPE: ("MEM005", "DFL005", "DFL002", "ASM", "OVF", "MEM010", "MEM011", "MEM", "PRF", "LOP"),
-    SIZES: ("MEM", "LOP", "RED", "DFL001", "DFL003", "DFL004", "DFL006", "FLT001", "DFL", "MMA"),
+    HINTS: ("ABI001",),
+    DTYPE: ("MEM005", "DFL005", "DFL002", "ASM", "OVF", "MEM"),
+    SIZES: ("LOP", "MEM", "RED", "MMA"),
 }
 
 
 def _telling(findings: tuple[Finding, ...], separated: int) -> Finding | None:
-    """The finding that says best why kernels differ: of the rules of that level, severe, short."""
-    beginnings = _RULES[separated]
+    """The finding that says best why kernels differ: one of that level, severe, short."""
+    forgotten = tuple(c for level, codes in _FORGOTTEN.items() if level <= separated for c in codes)
 
-    def rank(finding: Finding) -> tuple[int, int, int]:
-        places = [k for k, code in enumerate(beginnings) if finding.code.startswith(code)]
-        return (min(places, default=len(beginnings)), severity_rank(finding), len(finding.message))
+    def rank(finding: Finding) -> tuple[bool, bool, int, int]:
+        return (
+            finding.code.startswith(forgotten),
+            not finding.code.startswith(_TELLING[separated]),
+            severity_rank(finding),
+            len(finding.message),
+        )
 
     return min(findings, key=rank, default=None)

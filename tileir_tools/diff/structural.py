@@ -141,22 +141,14 @@ def _access_counts(one: Structure, other: Structure, here: str, there: str) -> s
         left, right = (sum(n for x, n in side.items() if x.kind == kind) for side in (a, b))
         if left != right:
             return f"{_count(left, kind)} in {here}, {_number(right)} in {there}"
-    for word, read in (("masked", _is_masked), ("with permuted dimensions", _is_permuted)):
-        left, right = (sum(n for x, n in side.items() if read(x)) for side in (a, b))
-        if left != right:
-            return f"{_count(left, 'access', 'accesses')} {word} in {here}, {_number(right)} in {there}"
+    left, right = (sum(n for x, n in side.items() if x.permuted) for side in (a, b))
+    if left != right:
+        what = _count(left, "access with", "accesses with")
+        return f"{what} permuted dimensions in {here}, {_number(right)} in {there}"
     if a != b:
         texts = [f"{x.kind} of rank {x.rank}" for x in ((a - b) | (b - a))]
         return f"{sorted(texts)[0]} is there another number of times"
     return None
-
-
-def _is_masked(access: Access) -> bool:
-    return access.masked
-
-
-def _is_permuted(access: Access) -> bool:
-    return access.permuted
 
 
 def _blocks(one: Structure, other: Structure, here: str, there: str) -> str | None:
@@ -167,16 +159,6 @@ def _blocks(one: Structure, other: Structure, here: str, there: str) -> str | No
         sides = (here, there) if one.swizzled else (there, here)
         return f"block ids are divided (swizzled) in {sides[0]}, used as they are in {sides[1]}"
     return None
-
-
-def _functions(one: Structure, other: Structure, here: str, there: str) -> str | None:
-    a, b = set(one.functions), set(other.functions)
-    parts = [
-        f"{', '.join(sorted(only))} only in {side}"
-        for only, side in ((a - b, here), (b - a, there))
-        if only
-    ]
-    return "; ".join(parts) or None
 
 
 def _carried(one: Structure, other: Structure, here: str, there: str) -> str | None:
@@ -213,6 +195,5 @@ _FACETS: tuple[_Facet, ...] = (
     _computed(("permute",), "transposition", "transpositions"),
     _computed(("cat", "pack", "unpack"), "concatenation", "concatenations"),
     _blocks,
-    _functions,
     _carried,
 )
