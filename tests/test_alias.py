@@ -157,9 +157,16 @@ def test_hints_lost(compiler: Compiler, kernel: str) -> None:
 
 
 def test_hints_by_target_are_lost(compiler: Compiler) -> None:
-    proof = prove_alias(*compiler.pair("rms_norm"), "rms_norm")
+    original, alias = compiler.pair("rms_norm")
+    proof = prove_alias(original, alias, "rms_norm")
     assert proof.body == "equal"
     assert proof.hints
+    hints = "default = {occupancy = 4}, sm_100 = {occupancy = 8}"
+    text = original.to_text()
+    written = text[text.index("optimization_hints=<") :].partition("<")[2].partition("> {")[0]
+    several = tt.parse(text.replace(written, hints))
+    reason = prove_alias(several, alias, "rms_norm").reasons[-1]
+    assert "replace_hints(occupancy=ct.ByTarget(default=4, sm_100=8))" in reason
 
 
 def test_other_hints(compiler: Compiler) -> None:

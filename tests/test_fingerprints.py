@@ -69,12 +69,12 @@ def test_other_processes_give_the_same() -> None:
 
 
 PINNED = Fingerprints(
-    exact="dc50fb4ace882138920ae769095740bb",
-    names="f925d27448ac5bde209c957a5f70fc3e",
-    hints="31ccc9f054d0638781d3f64101ac3658",
-    dtype="eb9dbf26f9fe838a63dbd3c8fefa96a1",
-    sizes="97fbb9d7482e6ee1ef24fc65ad46b2f8",
-    structure="a0f256ca20b1810c6d7b7907b45f6fb4",
+    exact="e4027dd0a7262a81e0c486e9a20b26e4",
+    names="b1b4a11e658df932ebb0adee4d7d5325",
+    hints="b817429b27e2285a6967c0c93e2cc0f6",
+    dtype="f97bb5387827731f777311d9617cd4b1",
+    sizes="dcb4d8bbbe342f646ccab24d37c722f9",
+    structure="d988f4a38db570357cfec24ec20d20b5",
 )
 
 

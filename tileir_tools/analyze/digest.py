@@ -35,10 +35,8 @@ _CONSTANT = "constant"
 
 
 def digest_of(parts: Iterable[str]) -> str:
-    """The hash of some texts, each told from its neighbours."""
-    data = "".join([f"{len(part)}:{part}" for part in parts])
-    # Unknown operations may hold bytes that are no text.
-    return hashlib.blake2b(data.encode("utf-8", "surrogatepass"), digest_size=_BYTES).hexdigest()
+    """The hash of some printable texts, each told from its neighbours."""
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=_BYTES).hexdigest()
 
 
 def _together(digests: Iterable[str]) -> str:
@@ -54,6 +52,7 @@ class FlowDigest:
         effects: likewise.
         body: the digest of the entry but for its hints.
         entry: the digest of the whole.
+        has_hints: whether hints of operations are in the digest.
     """
 
     def __init__(self, flow: Flow, order: Precedence, level: int, arch: str | None):
@@ -68,8 +67,15 @@ class FlowDigest:
         self._before: dict[Operation, _Sums] = {}
         self._again: dict[tuple[Effect | None, str], int] = {}
         self._numbers: dict[Effect, int] = {}
+        self.has_hints = False
         self.body = self._body()
         self.entry = digest_of((LEVELS[level], self._hints(flow.entry.hints), self.body))
+
+    def without_hints(self) -> str:
+        """The digest of the whole at the level `hints`."""
+        if self.has_hints:
+            return FlowDigest(self.flow, self._order, HINTS, self._arch).entry
+        return digest_of((LEVELS[HINTS], "", self.body))
 
     def value(self, node: Node) -> str:
         """The digest of a value."""
@@ -199,13 +205,16 @@ class FlowDigest:
         ]
         carried = " ".join([self.value(c.initial) for c in effect.carried])
         regions = [self._region(region) for region in effect.regions]
+        hints = self._hints(op.hints)
+        self.has_hints = self.has_hints or bool(hints)
         attributes = sorted((n, v) for n, v in op.attributes.items() if n != "optimization_hints")
         found = digest_of(
             (
                 terms.op(effect.name),
                 terms.attributes(tuple(attributes)),
-                self._hints(op.hints),
-                plain_text(op) or "",
+                hints,
+                # What is unknown may hold anything: quoted, it is printable.
+                ascii(plain_text(op)),
                 *operands,
                 # Of what is read through a change of shape the rank is still known here.
                 " ".join([terms.type(n.type) for n in _tiles(effect)]),

@@ -14,7 +14,7 @@ from .dataflow import NodeTable, build_flow
 from .digest import FlowDigest, Precedence, digest_of
 from .facts import Fingerprints
 from .hints import check_arch, raw_hints
-from .levels import DTYPE, HINTS, NAMES, SIZES
+from .levels import DTYPE, NAMES, SIZES
 from .sequence import Step, steps
 from .structure import Structure, structure_of
 
@@ -38,14 +38,12 @@ def examine(entry: Entry, module: Module, arch: str | None) -> tuple[Fingerprint
     """The fingerprints of an entry, and its structure."""
     flow = build_flow(entry, module, NodeTable())
     before = Precedence(flow)
-    names, hints, dtype, sizes = (
-        FlowDigest(flow, before, level, arch) for level in (NAMES, HINTS, DTYPE, SIZES)
-    )
+    names, dtype, sizes = (FlowDigest(flow, before, level, arch) for level in (NAMES, DTYPE, SIZES))
     structure = structure_of(sizes)
     prints = Fingerprints(
         exact=_exact(entry, module),
         names=names.entry,
-        hints=hints.entry,
+        hints=names.without_hints(),
         dtype=dtype.entry,
         sizes=sizes.entry,
         structure=digest_of(("structure", repr(structure))),
@@ -71,7 +69,8 @@ def module_of(entry: Entry) -> Module:
 def _exact(entry: Entry, module: Module) -> str:
     """The hash of the operations in their order, of the symbol and of the hints as written."""
     hints = raw_hints(entry.hints)
-    parts = [entry.symbol, repr(sorted((k, sorted(v.items())) for k, v in hints.items()))]
+    written = sorted((target, sorted(values.items())) for target, values in hints.items())
+    parts = [ascii(entry.symbol), ascii(written)]
     parts += [_step_text(step) for _, step in steps(entry, module)]
     return digest_of(parts)
 
@@ -82,5 +81,5 @@ def _step_text(step: Step) -> str:
     blocks = [" ".join(map(str, block)) for block in step.blocks]
     return (
         f"{step.depth} {step.name} {step.operands} {step.segments} {attributes} : {types} "
-        f"{blocks} {step.text or ''}"
+        f"{blocks} {step.text!a}"
     )

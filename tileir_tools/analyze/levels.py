@@ -25,6 +25,7 @@ from ..dialect import OPS
 from ..model import (
     ArrayAttr,
     Attribute,
+    DenseArrayAttr,
     DenseElementsAttr,
     ElementType,
     EnumAttr,
@@ -78,7 +79,7 @@ class Terms:
     def __init__(self, level: int):
         self.level = level
         self._types: dict[Type, str] = {}
-        self._attributes: dict[tuple[str, Attribute], str | None] = {}
+        self._lists: dict[tuple[tuple[str, Attribute], ...], str] = {}
         # Node -> what stands for it; change of shape -> what it starts from.
         self._passed: dict[Node, Node] = {}
         self._sources: dict[Node, Node] = {}
@@ -175,16 +176,16 @@ class Terms:
 
     def attributes(self, attributes: tuple[tuple[str, Attribute], ...]) -> str:
         """The attributes of an operation that count."""
-        found = [(name, self._attribute(name, value)) for name, value in attributes]
-        return ", ".join([f"{name}={text}" for name, text in found if text is not None])
+        found = self._lists.get(attributes)
+        if found is None:
+            texts = [(name, self._attribute(name, value)) for name, value in attributes]
+            found = ", ".join([f"{name}={text}" for name, text in texts if text is not None])
+            self._lists[attributes] = found
+        return found
 
     def _attribute(self, name: str, value: Attribute) -> str | None:
-        key = (name, value)
-        if key not in self._attributes:
-            self._attributes[key] = self._attribute_text(name, value)
-        return self._attributes[key]
-
-    def _attribute_text(self, name: str, value: Attribute) -> str | None:
+        if isinstance(value, DenseArrayAttr) and name == "inbounds" and not any(value.values):
+            return None
         if self.level >= DTYPE and name in _OF_NUMBERS:
             return None
         if self.level >= SIZES and name in _OF_SIZES:

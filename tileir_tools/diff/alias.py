@@ -206,13 +206,24 @@ def _hints_reason(hints: tuple[str, ...], original: Entry) -> str:
     text = f"the entry hints differ: {'; '.join(hints)}"
     if not any("is lost" in hint for hint in hints):
         return text
-    options: dict[str, set[object]] = {}
-    for values in raw_hints(original.hints).values():
-        for key, value in values.items():
-            options.setdefault(_OPTIONS.get(key, key), set()).add(value)
-    # Options that differ by target are for `ct.ByTarget`.
-    shown = ", ".join(f"{k}={v.pop() if len(v) == 1 else '..'}" for k, v in options.items())
     return (
         f"{text}. `ct.kernel(k._pyfunc)` forgets the options of the original's decorator: carry them "
-        f"over, as in `ct.kernel(k._pyfunc).replace_hints({shown})`"
+        f"over, as in `ct.kernel(k._pyfunc).replace_hints({_options(original)})`"
     )
+
+
+def _options(entry: Entry) -> str:
+    """The options of cuTile's decorator that give an entry the hints it has."""
+    targets = raw_hints(entry.hints)
+    keys = dict.fromkeys(key for values in targets.values() for key in values)
+    texts = []
+    for key in keys:
+        by_target = {target: values[key] for target, values in targets.items() if key in values}
+        distinct = set(by_target.values())
+        if len(by_target) == len(targets) and len(distinct) == 1:
+            shown = str(distinct.pop())
+        else:
+            pairs = ", ".join(f"{target}={value}" for target, value in by_target.items())
+            shown = f"ct.ByTarget({pairs})"
+        texts.append(f"{_OPTIONS.get(key, key)}={shown}")
+    return ", ".join(texts)

@@ -201,7 +201,8 @@ def _survey(
             continue
         found = find_files(os.fspath(item))
         if not found:
-            unread.append(Unread(os.fspath(item), "no file of Tile IR in this folder"))
+            folder = os.fspath(item)
+            unread.append(Unread(folder, f"{folder}: error: no file of Tile IR in this folder"))
         files += found
     read = partial(read_members, arch=arch)
     # A file that was named twice, or is in a folder that was named, is one.

@@ -99,7 +99,7 @@ class _Writer:
     def variant(self, variant: Variant) -> list[str]:
         one = variant.representative
         lines = [
-            f"variant {variant.name}  [{', '.join(one.dtypes)}]  "
+            f"variant {variant.name}  [{', '.join(one.dtypes) or 'no pointers'}]  "
             f"{_count(len(variant.members), 'member')}",
             f"  representative  {self._place(one)}",
         ]
