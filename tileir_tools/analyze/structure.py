@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..model import GatherScatterViewType, StridedViewType, TileType, ViewType
-from .dataflow import Effect, Node
+from .dataflow import Effect, Node, by_number
 from .digest import FlowDigest
 
 # Counts of things, sorted by name.
@@ -96,23 +96,15 @@ class _Builder:
         self.flow = digest.flow
         self._homes: dict[Node, Effect | None] = {}
         self._computed = self._find_computed()
+        self._strides = self._computed_from("get_num_tile_blocks")
 
     def structure(self) -> Structure:
-        reached = self._reached()
-        axes = {n.output for n in reached if n.name == "get_tile_block_id"}
+        axes = {n.output for n in self.digest.values if n.name == "get_tile_block_id"}
         return Structure(
             "".join(axis for number, axis in enumerate("xyz") if number in axes),
-            any(self._swizzles(n) for n in reached),
+            self._is_swizzled(),
             self._part("entry", None, self.flow.effects),
         )
-
-    def _reached(self) -> list[Node]:
-        """The values that the level sees and that are more than constants, once each."""
-        once: dict[str, Node] = {}
-        for node, digest in self.digest.values.items():
-            if node.name != "constant":
-                once.setdefault(digest, node)
-        return list(once.values())
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -152,19 +144,28 @@ class _Builder:
                 found.setdefault(self._home(node), {})[digest] = name
         return {loop: Counter(names.values()) for loop, names in found.items()}
 
-    def _swizzles(self, node: Node) -> bool:
-        """Whether a value divides a block id."""
-        if self.digest.terms.op(node.name) not in ("div", "rem"):
-            return False
-        pending, seen = self._behind(node), set[Node]()
-        while pending:
-            one = pending.pop()
-            if one.name == "get_tile_block_id":
-                return True
-            if one not in seen:
-                seen.add(one)
-                pending += self._behind(one)
-        return False
+    def _is_swizzled(self) -> bool:
+        """Whether something divides a block id, or the index of a loop that starts at one."""
+        found = self._computed_from("get_tile_block_id")
+        return any(
+            self.digest.terms.op(node.name) in ("div", "rem")
+            and any(n in found for n in self._behind(node))
+            for node in self.digest.values
+        )
+
+    def _computed_from(self, name: str) -> set[Node]:
+        """The values that depend on an operation of this name, over starts of loops, too."""
+        found: set[Node] = set()
+        # What a node is made of was made before it.
+        for node in sorted(self.digest.values, key=by_number):
+            behind = self._behind(node)
+            loop = self.flow.source_of(node) if node.name == "index" else None
+            start = loop.node("lowerBound") if loop is not None else None
+            if start is not None:
+                behind.append(self.digest.seen(start))
+            if node.name == name or any(n in found for n in behind):
+                found.add(node)
+        return found
 
     # -- effects ----------------------------------------------------------------------------------
 
@@ -194,17 +195,7 @@ class _Builder:
 
     def _is_persistent(self, loop: Effect) -> bool:
         step = loop.node("step")
-        if step is None:
-            return False
-        pending, seen = [self.digest.seen(step)], set[Node]()
-        while pending:
-            node = pending.pop()
-            if node.name == "get_num_tile_blocks":
-                return True
-            if node not in seen:
-                seen.add(node)
-                pending += self._behind(node)
-        return False
+        return step is not None and self.digest.seen(step) in self._strides
 
     def _access(self, effect: Effect) -> Access | None:
         op = effect.op
