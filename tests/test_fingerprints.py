@@ -70,10 +70,10 @@ def test_other_processes_give_the_same() -> None:
 
 PINNED = Fingerprints(
     exact="e4027dd0a7262a81e0c486e9a20b26e4",
-    names="b1b4a11e658df932ebb0adee4d7d5325",
-    hints="b817429b27e2285a6967c0c93e2cc0f6",
-    dtype="f97bb5387827731f777311d9617cd4b1",
-    sizes="dcb4d8bbbe342f646ccab24d37c722f9",
+    names="aa2b2b6f4e50e3bf3191b95235dd05a9",
+    hints="d6624f01fa02e9727d1cc75370e96a77",
+    dtype="f3f9d1dd16549b42a659c8334780ecfc",
+    sizes="2cd74b2c25006076376dfebfaf0bde39",
     structure="d988f4a38db570357cfec24ec20d20b5",
 )
 

@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from samples import FIXTURES
 
 import tileir_tools as tt
@@ -277,3 +279,24 @@ def test_versions_of_real_kernels_are_one_body(shared: Path) -> None:
             found.setdefault(key, set()).add(tt.fingerprints(entry).hints)
     assert len(found) > 100
     assert [key for key, prints in found.items() if len(prints) > 1] == []
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    paths=st.lists(st.sampled_from(sorted(FIXTURES.glob("*.tileirbc"))), min_size=1, max_size=12)
+)
+def test_every_entry_is_in_one_variant(paths: list[Path]) -> None:
+    """One variant each; of one structure; equal bodies together; the representative among them."""
+    found = tt.variants(paths)
+    members = [m for v in found.variants for m in v.members]
+    assert sorted(m.file for m in members) == sorted({str(p) for p in paths})
+    homes: dict[str, set[str]] = {}
+    for variant in found.variants:
+        assert variant.representative in variant.members
+        assert len({m.fingerprints.structure for m in variant.members}) == 1
+        assert len(
+            {s.dtypes for s in variant.supplements} | {variant.representative.dtypes}
+        ) == 1 + len(variant.supplements)
+        for member in variant.members:
+            homes.setdefault(member.fingerprints.sizes, set()).add(variant.name)
+    assert {len(names) for names in homes.values()} == {1}

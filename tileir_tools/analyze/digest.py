@@ -1,6 +1,7 @@
 """One number for what an entry does, at one level of detail.
 
-Place in the flow: Module -> **facts**; imports `dataflow`, `ordering`, `ranges`, `hints`, `levels`.
+Place in the flow: Module -> **facts**; imports `dataflow`, `precedence`, `ranges`, `hints`,
+`levels`.
 
 The graph of `dataflow` is hashed from its leaves up. A value is hashed with what it is computed from, an
 effect with what it reads and with the effects that tokens put before it, a loop or branch with what
@@ -18,7 +19,7 @@ from ..model import Operation, OptimizationHintsAttr, ViewType
 from .dataflow import Effect, Flow, Node, in_order, plain_text
 from .hints import normal_hints
 from .levels import DTYPE, HINTS, LEVELS, NAMES, SIZES, Terms
-from .ordering import PRINTS, READS, WRITES, Order, conflict, kind_in_order
+from .precedence import Precedence, Sums
 from .ranges import stated
 
 _BYTES = 16
@@ -41,7 +42,11 @@ def digest_of(parts: Iterable[str]) -> str:
 
 def _together(digests: Iterable[str]) -> str:
     """The hash of a bag of digests, whatever their order; adding keeps it one pass."""
-    return f"{sum(int(digest, 16) for digest in digests) % _WRAP:x}"
+    return _text(sum(int(digest, 16) for digest in digests))
+
+
+def _text(sum: int) -> str:
+    return f"{sum % _WRAP:x}"
 
 
 class FlowDigest:
@@ -64,7 +69,7 @@ class FlowDigest:
         self._arch = arch
         self._order = order
         self._by_op: dict[Operation, str] = {}
-        self._before: dict[Operation, _Sums] = {}
+        self._before: dict[Operation, Sums] = {}
         self._again: dict[tuple[Effect | None, str], int] = {}
         self._numbers: dict[Effect, int] = {}
         self.has_hints = False
@@ -172,7 +177,7 @@ class FlowDigest:
         names = ("sym_name", "function_type", "optimization_hints")
         attributes = tuple(sorted((n, v) for n, v in entry.attributes.items() if n not in names))
         inside = self._region(self.flow.effects)
-        order = self._order.again(self._by_op)
+        order = [digest_of((op, _text(sum))) for op, sum in self._order.again(self._by_op)]
         return digest_of(
             (
                 " ".join([self.terms.type(v.type) for v in entry.arguments]),
@@ -221,7 +226,7 @@ class FlowDigest:
                 carried,
                 *regions,
                 " ".join([terms.type(v.type) for v in op.results if str(v.type) != "token"]),
-                self._order.before(op, self._before, self._by_op),
+                _text(self._order.before(op, self._before, self._by_op)),
             )
         )
         self.effects[effect] = self._by_op[op] = found
@@ -246,104 +251,3 @@ def _tiles(effect: Effect) -> list[Node]:
 
 def _itself(digest: str) -> str:
     return digest
-
-
-# The sums of the digests of what only reads, what writes, and what prints.
-_Sums = tuple[int, int, int]
-_KINDS = (READS, WRITES, PRINTS)
-
-
-class Precedence:
-    """What must happen before what in an entry, over any number of steps.
-
-    Sets of operations are bits of integers. What comes before an operation is mostly what comes
-    before one other operation (`base`), and little more (`extra`); so the digests of all of it are
-    summed up in little time however long the chains of tokens are.
-    """
-
-    def __init__(self, flow: Flow):
-        order = Order(flow.entry)
-        self._ops = order.ops
-        self._kinds = {op: _KINDS.index(kind_in_order(op)) for op in self._ops}
-        self._numbers = {op: number for number, op in enumerate(self._ops)}
-        self._bases: dict[Operation, tuple[Operation | None, list[Operation]]] = {}
-        first = [0] * len(self._ops)
-        for number, op in enumerate(self._ops):
-            first[number] = self._find_first(order, op, first)
-        self._again = self._find_again(order, first)
-
-    def _find_first(self, order: Order, op: Operation, first: list[int]) -> int:
-        """What comes before an operation in one iteration; notes on what it builds."""
-        found, base, most = 0, None, 0
-        for before in order.direct(op):
-            if not before.carried:
-                number = self._numbers[before.op]
-                found |= first[number] | 1 << number
-                if base is None or first[number].bit_count() > most:
-                    base, most = before.op, first[number].bit_count()
-        known = first[self._numbers[base]] if base is not None else 0
-        self._bases[op] = base, self._members(found & ~known)
-        return found
-
-    def _find_again(self, order: Order, first: list[int]) -> list[int]:
-        """What comes before each operation in an earlier iteration of a loop."""
-        again = [0] * len(self._ops)
-        changed = any(b.carried for op in self._ops for b in order.direct(op))
-        while changed:
-            changed = False
-            for number, op in enumerate(self._ops):
-                found = again[number]
-                for before in order.direct(op):
-                    other = self._numbers[before.op]
-                    found |= again[other]
-                    if before.carried:
-                        found |= first[other] | 1 << other
-                changed = changed or found != again[number]
-                again[number] = found
-        return again
-
-    def _members(self, bits: int) -> list[Operation]:
-        found = []
-        while bits:
-            lowest = bits & -bits
-            found.append(self._ops[lowest.bit_length() - 1])
-            bits ^= lowest
-        return found
-
-    def _sum(self, start: _Sums, ops: list[Operation], digests: dict[Operation, str]) -> _Sums:
-        sums = list(start)
-        for op in ops:
-            sums[self._kinds[op]] += int(digests[op], 16)
-        reads, writes, prints = sums
-        return reads, writes, prints
-
-    def before(
-        self, op: Operation, known: dict[Operation, _Sums], digests: dict[Operation, str]
-    ) -> str:
-        """The digest of what must happen before an operation and matters to it.
-
-        `known` are the sums for the operations before it; its own are added.
-        """
-        if op not in self._kinds:
-            return ""
-        base, extra = self._bases[op]
-        known[op] = sums = self._sum(known[base] if base else (0, 0, 0), extra, digests)
-        return self._matters(op, sums)
-
-    def again(self, digests: dict[Operation, str]) -> list[str]:
-        """Digests of what must have happened in an earlier iteration, for each operation."""
-        known: dict[int, _Sums] = {0: (0, 0, 0)}
-        found = []
-        for number, op in enumerate(self._ops):
-            bits = self._again[number]
-            if bits not in known:
-                known[bits] = self._sum((0, 0, 0), self._members(bits), digests)
-            if bits:
-                found.append(digest_of((digests[op], self._matters(op, known[bits]))))
-        return found
-
-    def _matters(self, op: Operation, sums: _Sums) -> str:
-        """The sum of what an operation must not be exchanged with."""
-        kind = _KINDS[self._kinds[op]]
-        total = sum(part for part, other in zip(sums, _KINDS) if conflict(kind, other))
-        return f"{total % _WRAP:x}"

@@ -11,10 +11,11 @@ from ..errors import UsageError
 from ..model import Entry, Module
 from ..write.literals import attribute_text
 from .dataflow import NodeTable, build_flow
-from .digest import FlowDigest, Precedence, digest_of
+from .digest import FlowDigest, digest_of
 from .facts import Fingerprints
 from .hints import check_arch, raw_hints
 from .levels import DTYPE, NAMES, SIZES
+from .precedence import Precedence
 from .sequence import Step, steps
 from .structure import Structure, structure_of
 
