@@ -300,3 +300,23 @@ def test_every_entry_is_in_one_variant(paths: list[Path]) -> None:
         for member in variant.members:
             homes.setdefault(member.fingerprints.sizes, set()).add(variant.name)
     assert {len(names) for names in homes.values()} == {1}
+
+
+def test_a_file_that_is_gone_by_then_stops_nothing(tmp_path: Path) -> None:
+    text = (VARIANTS / "bmv__64x128-float16__sm_100__bc13.4.mlir").read_text()
+    for name, content in (("a", text), ("b", text.replace("addf", "subf"))):
+        (tmp_path / f"{name}.mlir").write_text(content)
+
+    class Removing(ThreadPoolExecutor):
+        """Removes the files when all of them were read."""
+
+        def map(self, *arguments: object, **options: object) -> list[object]:  # type: ignore[override]
+            results = list(super().map(*arguments, **options))  # type: ignore[call-overload]
+            shutil.rmtree(tmp_path)
+            return results
+
+    with Removing(1) as executor:
+        (variant,) = tt.variants([tmp_path], executor=executor).variants
+    assert [o.reason for o in variant.others] == [
+        "another body; a file of the two can no longer be read"
+    ]

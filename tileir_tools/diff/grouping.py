@@ -362,9 +362,16 @@ class _Explainer:
     def _reason(self, representative: Member, member: Member) -> str:
         key = (representative, member.fingerprints.sizes)
         if key not in self._known:
-            (one, home), (other, there) = self._entry(representative), self._entry(member)
-            self._known[key] = compare_levels(one, other, home, there, ()).reason
+            self._known[key] = self._compared(representative, member)
         return self._known[key]
+
+    def _compared(self, representative: Member, member: Member) -> str:
+        try:
+            (one, home), (other, there) = self._entry(representative), self._entry(member)
+        except TileIRError:
+            # The standard input is gone after it was read, and so may be a file.
+            return "another body; a file of the two can no longer be read"
+        return compare_levels(one, other, home, there, ()).reason
 
     def _entry(self, member: Member) -> tuple[Entry, Module]:
         module = self._modules.get(member.file)
