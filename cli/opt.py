@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import click
 
+from tileir_tools.analyze import demangle
 from tileir_tools.dialect import VERSIONS
 from tileir_tools.errors import UsageError
 from tileir_tools.model import Module
@@ -44,6 +45,14 @@ def _ask_for(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @_pass_option("--loop-split", "Split loops where a condition on their index flips.")
 @_pass_option("--dce", "Drop everything that no effect needs, carried values included.")
 @_pass_option("--strip-debug", "Forget source locations.")
+@_pass_option("--strip-mangling", "Call every entry by its function name alone.")
+@click.option(
+    "--rename-entry",
+    "renames",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="Rename an entry (a symbol, or the function name in one); before every pass.",
+)
 @_pass_option("--normalize", "Our own form for comparing: order, assumptions, dead code.")
 @click.option(
     "--split-threshold",
@@ -73,6 +82,7 @@ def _ask_for(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 def command(
     ctx: click.Context,
     file: str,
+    renames: tuple[str, ...],
     split_threshold: int,
     debug_info: bool,
     wrap: bool | None,
@@ -92,6 +102,8 @@ def command(
     if version is not None and not bytecode:
         raise UsageError("--bytecode-version needs --bytecode")
     modules = load_modules(file, strict)
+    for item in renames:
+        _rename(modules, item)
     for module in modules:
         for name in ctx.meta.get("tileir.passes", []):
             _run(name, module, split_threshold)
@@ -101,6 +113,19 @@ def command(
         return
     texts = [m.to_text(debug_info=debug_info, wrap=wrap, generic=generic) for m in modules]
     write_output("// -----\n".join(texts), output)
+
+
+def _rename(modules: list[Module], item: str) -> None:
+    """Rename in the modules that have the entry. Raises UsageError where none has it."""
+    from tileir_tools.transform import rename_entry
+
+    old, separator, new = item.partition("=")
+    if not separator:
+        raise UsageError(f"--rename-entry takes OLD=NEW, not '{item}'")
+    holders = [m for m in modules if any(demangle(e.symbol).function == old for e in m.entries)]
+    holders = [m for m in modules if m.entry(old) is not None] or holders
+    for module in holders or modules[:1]:
+        rename_entry(module, old, new)
 
 
 def _run(name: str, module: Module, split_threshold: int) -> None:

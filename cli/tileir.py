@@ -14,14 +14,17 @@ from .running import run
 
 # Command -> the module of this package that holds it.
 _COMMANDS = {
+    "alias": "alias",
     "as": "assemble",
     "diff": "diff",
+    "equal": "equal",
     "info": "info",
     "opt": "opt",
     "print": "print",
     "rules": "rules",
     "show": "show",
     "validate": "validate",
+    "variants": "variants",
 }
 
 

@@ -1,6 +1,8 @@
 """Compile the example kernels into the fixtures the tests read: bytecode and its official text.
 
-    python examples/compile_fixtures.py [--out DIR] [--check]
+    python examples/compile_fixtures.py [--kernels DIR] [--out DIR] [--check]
+
+`--kernels examples/variants --out tests/fixtures/variants` makes those that are to be grouped.
 
 Needs no GPU, only `pip install cuda-tile nvidia-cuda-tileiras` and Linux. Each kernel in
 `examples/kernels` is exported by cuda-tile as `KERNEL__VARIANT-DTYPE__ARCH__bcVERSION.tileirbc`;
@@ -157,17 +159,17 @@ def constants(params: Mapping[str, Any]) -> dict[str, bool | int | float]:
 
 
 @contextmanager
-def staged_kernels() -> Iterator[Path]:
+def staged_kernels(sources: Path) -> Iterator[Path]:
     """The kernel sources in their one fixed place, for one run at a time."""
     STAGE.mkdir(mode=0o700, exist_ok=True)
     if STAGE.is_symlink() or STAGE.stat().st_uid != os.getuid():
         raise SystemExit(f"{STAGE} belongs to somebody else: remove it and try again")
     with open(STAGE / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        kernels = STAGE / "kernels"
+        kernels = STAGE / sources.name
         shutil.rmtree(kernels, ignore_errors=True)
         kernels.mkdir()
-        for source in sorted(KERNELS.glob("*.py")):
+        for source in sorted(sources.glob("*.py")):
             shutil.copyfile(source, kernels / source.name)
         try:
             yield kernels
@@ -205,7 +207,7 @@ def disassemble(tool: Path, bytecode: Path, *options: str) -> bytes:
     return done.stdout
 
 
-def compile_build(build: Build, module: ModuleType, out: Path, tool: Path) -> Entry:
+def compile_build(build: Build, module: ModuleType, folder: str, out: Path, tool: Path) -> Entry:
     """Write one build's bytecode and texts into `out`."""
     signature = kernel_signature(build)
     buffer = io.BytesIO()
@@ -232,24 +234,24 @@ def compile_build(build: Build, module: ModuleType, out: Path, tool: Path) -> En
         dtype=build.dtype,
         arch=build.arch,
         version=build.version,
-        source=f"examples/kernels/{build.module}.py",
+        source=f"examples/{folder}/{build.module}.py",
         entries=[signature.symbol],
         constants=constants(build.params),
         debug_text=build.debug_text,
     )
 
 
-def compile_all(out: Path) -> list[Entry]:
-    """Compile every kernel into `out`, which is made to hold nothing else."""
+def compile_all(out: Path, sources: Path) -> list[Entry]:
+    """Compile every kernel of a folder into `out`, which is made to hold nothing else."""
     tool = find_disassembler()
     out.mkdir(parents=True, exist_ok=True)
     index: list[Entry] = []
     sys.dont_write_bytecode = True
-    with staged_kernels() as kernels:
+    with staged_kernels(sources) as kernels:
         for source in sorted(kernels.glob("*.py")):
             module = load(source)
             for build in plan(source.stem, module.SIGNATURES):
-                index.append(compile_build(build, module, out, tool))
+                index.append(compile_build(build, module, sources.name, out, tool))
     index.sort(key=lambda entry: entry.file)
     lines = ",\n".join(json.dumps(asdict(entry)) for entry in index)
     (out / "index.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
@@ -293,12 +295,15 @@ def install(made: Path, out: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument(
+        "--kernels", type=Path, default=KERNELS, metavar="DIR", help="what to compile"
+    )
     parser.add_argument("--out", type=Path, default=FIXTURES, metavar="DIR", help="where to write")
     parser.add_argument("--check", action="store_true", help="compare only, exit 1 if files differ")
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="tileir-fixtures-") as folder:
         made = Path(folder)
-        index = compile_all(made)
+        index = compile_all(made, arguments.kernels)
         if arguments.check:
             lines = differences(arguments.out, made)
             print("\n".join(lines) or f"{len(index)} kernels are up to date")

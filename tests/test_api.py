@@ -34,7 +34,10 @@ def test_help_reads_like_a_manual() -> None:
 
 def test_functions_are_not_shadowed_by_packages_of_their_name() -> None:
 
-    assert all(callable(f) for f in (tt.analyze, tt.diff, tt.verify))
+    assert all(
+        callable(f)
+        for f in (tt.analyze, tt.diff, tt.equal, tt.fingerprints, tt.variants, tt.verify)
+    )
 
 
 def test_start_up_imports_nothing_heavy(tmp_path: Path) -> None:

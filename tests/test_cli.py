@@ -384,7 +384,17 @@ def test_why_says_where_the_values_go(tmp_path: Path) -> None:
 
 def test_help_lists_the_commands() -> None:
     done = tool("tileir", "--help")
-    for name in (b"diff", b"opt", b"print", b"rules", b"show", b"validate"):
+    for name in (
+        b"alias",
+        b"diff",
+        b"equal",
+        b"opt",
+        b"print",
+        b"rules",
+        b"show",
+        b"validate",
+        b"variants",
+    ):
         assert name in done.stdout
 
 
@@ -452,6 +462,24 @@ def test_opt_runs_passes_in_the_order_given() -> None:
     assert _opt("--cse", "--fuse-fma") == ["mulf", "addf", "addf", "print_tko", "return"]
 
 
+def test_opt_renames_entries() -> None:
+    symbol = MATMUL.read_text().partition("@")[2].partition("(")[0]
+    suffix = symbol.removeprefix("matmul")
+
+    def named(*arguments: object) -> str:
+        done = tool("tileir", "opt", MATMUL, *arguments)
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout.decode().partition("@")[2].partition("(")[0]
+
+    assert named("--rename-entry", "matmul=bmm__matmul") == f"bmm__matmul{suffix}"
+    assert named("--rename-entry", f"{symbol}=k") == "k"
+    assert named("--strip-mangling") == "matmul"
+    assert named("--rename-entry", "matmul=op__matmul", "--strip-mangling") == "op__matmul"
+    for wrong in ("matmul", "absent=k", "matmul="):
+        done = tool("tileir", "opt", MATMUL, "--rename-entry", wrong)
+        assert (done.returncode, done.stdout) == (3, b"")
+
+
 def test_opt_writes_bytecode_whole_or_not_at_all(tmp_path: Path) -> None:
     out = tmp_path / "k.tileirbc"
     done = tool("tileir", "opt", "-", "--cse", "--bytecode", "-o", out, stdin=_TWO_STEPS)
@@ -515,4 +543,91 @@ def test_broken_bytecode_is_an_error_with_its_place(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert b"half.tileirbc: error: " in done.stderr
     assert b"(byte " in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+# -- tileir equal, tileir variants, tileir alias ----------------------------------------------------
+
+VARIANTS = FIXTURES.parent / "variants"
+
+
+def test_equal_says_yes_or_why_not() -> None:
+    done = tool("tileir", "equal", MATMUL, MATMUL.with_suffix(".tileirbc"))
+    assert (done.returncode, done.stdout) == (0, b"yes: equal, operation by operation\n")
+    done = tool("tileir", "equal", MATMUL, OTHER)
+    assert done.returncode == 1
+    assert done.stdout == (
+        b"no: ABI001: parameter 0 is tile<ptr<f16>> in the reference and tile<ptr<bf16>> in the "
+        b"generated kernel (and 2 more differ) (equal modulo dtype)\n"
+    )
+    assert (
+        tool("tileir", "equal", MATMUL, OTHER, "--level", "dtype").stdout
+        == b"yes: equal modulo dtype\n"
+    )
+    done = tool("tileir", "equal", MATMUL, SOFTMAX)
+    assert done.returncode == 1
+    assert done.stdout.endswith(b"(not even one structure)\n")
+
+
+@pytest.mark.parametrize("other", [MATMUL, OTHER, SOFTMAX])
+def test_equal_as_json(other: Path) -> None:
+    done = tool("tileir", "equal", MATMUL, other, "--format", "json", "--arch", "sm_100")
+    found = check(done.stdout)
+    assert found["equal"] is (done.returncode == 0)
+    assert bool(found["reason"]) is not found["equal"]
+
+
+def test_variants_as_text_and_json(tmp_path: Path) -> None:
+    done = tool("tileir", "variants", VARIANTS, "--jobs", "2")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"6 structural variants, 6 dtype supplements" in done.stdout
+    found = check(tool("tileir", "variants", VARIANTS, "--format", "json").stdout)
+    assert len(found["variants"]) == 6  # type: ignore[arg-type]
+    bad = tmp_path / "bad.mlir"
+    bad.write_text("entry @k(")
+    done = tool("tileir", "variants", VARIANTS, bad, "--format", "json")
+    assert done.returncode == 1
+    assert b"bad.mlir:1:10: error: " in done.stderr
+    assert len(check(done.stdout)["unread"]) == 1  # type: ignore[arg-type]
+    assert tool("tileir", "variants", bad).returncode == 3
+    assert tool("tileir", "variants", tmp_path / "absent").returncode == 3
+
+
+def test_alias_is_proven_or_not(tmp_path: Path) -> None:
+    alias = tmp_path / "alias.mlir"
+    alias.write_text(MATMUL.read_text().replace("@matmul_", "@gemm__matmul_"))
+    done = tool("tileir", "alias", MATMUL, alias, "--kernel", "matmul", "--op", "gemm")
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"proven: @gemm__matmul_Kt1_")
+    arguments = ("alias", MATMUL, alias, "--kernel", "matmul", "--format", "json")
+    assert check(tool("tileir", *arguments).stdout)["proven"] is True
+    alias.write_text(alias.read_text().replace("step %cst_1_i32_28", "step %1#1"))
+    done = tool("tileir", "alias", MATMUL, alias, "--kernel", "matmul")
+    assert done.returncode == 1
+    assert b"operand 2 of for is another value" in done.stdout
+    assert b"alias.mlir:42:3: %for = for" in done.stdout
+    assert check(tool("tileir", *arguments).stdout)["body"] == "different"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("equal", MATMUL),
+        ("equal", MATMUL, MATMUL, "--level", "nothing"),
+        ("equal", MATMUL, "absent.mlir"),
+        ("equal", "-", "-"),
+        ("equal", MATMUL, MATMUL, "--entry", "nothing"),
+        ("variants",),
+        ("variants", VARIANTS, "--arch", "sm_1"),
+        ("variants", VARIANTS, "--jobs", "0"),
+        ("alias", MATMUL, MATMUL),
+        ("alias", MATMUL, MATMUL, "--kernel", "matmul"),
+        ("alias", MATMUL, "absent.mlir", "--kernel", "matmul"),
+        ("alias", "-", "-", "--kernel", "matmul"),
+    ],
+)
+def test_wrong_use_of_equal_variants_and_alias(arguments: tuple[object, ...]) -> None:
+    done = tool("tileir", *arguments)
+    assert done.returncode == 3
+    assert b"rror" in done.stderr
     assert b"Traceback" not in done.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tileir_tools.cli.diff import command as diff_command
+from tileir_tools.cli.tileir import command as tileir_command
 
 from tileir_tools.diff import RULES
 
@@ -29,6 +30,18 @@ def test_readme_example_is_what_the_command_prints(monkeypatch: pytest.MonkeyPat
     assert shown is not None
     assert result.output == shown[1]
     assert result.return_value == 1
+
+
+def test_examples_of_variants_are_what_the_commands_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "variants.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```sh\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    assert len(examples) == 4
+    for command, shown in examples:
+        _, *words = command.split()
+        arguments = [str(p) for w in words for p in (sorted(Path().glob(w)) if "/" in w else [w])]
+        result = CliRunner().invoke(tileir_command, arguments, standalone_mode=False)
+        assert result.output == shown
 
 
 def test_ci_runs_the_readme_test_command() -> None:

@@ -33,6 +33,15 @@ Compare a generated kernel with its reference:
     >>> for finding in answer.findings:
     ...     print(finding.code, finding.severity, finding.message, finding.generated.line)
 
+Ask whether two kernels are equal at a level of detail, and group many of them:
+
+    >>> bool(tt.equal(tt.load("f16.mlir"), tt.load("bf16.mlir"), level="dtype"))
+    True
+    >>> for variant in tt.variants(["dumps"]).variants:
+    ...     print(variant.name, variant.representative.file, len(variant.members))
+
+`tt.fingerprints(module)` gives the hashes behind both.
+
 Check a module: `tt.verify(module)` lists what breaks the dialect's rules.
 
 Errors: everything raised on purpose is a `TileIRError`. `InputError`: the input cannot be read;
@@ -41,12 +50,12 @@ one `Diagnostic` (message, file, line, column, source line) for each independent
 same for bytecode, with the byte offset; `ConversionError`: an older bytecode version cannot say something;
 `UsageError`: the request makes no sense.
 
-From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `print`, `as`,
-`info`, `validate`, `rules`.
+From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `equal`, `variants`, `alias`,
+`print`, `as`, `info`, `validate`, `rules`.
 """
 
-from .analyze import analyze, demangle
-from .diff import Diff, EntryDiff, Finding, Place, Policy, diff
+from .analyze import analyze, demangle, fingerprints
+from .diff import Diff, EntryDiff, Finding, Place, Policy, diff, equal, variants
 from .errors import (
     BytecodeError,
     ConversionError,
@@ -82,7 +91,10 @@ __all__ = [  # noqa: RUF022 - in the order in which a reader wants them
     "Span",
     "analyze",
     "demangle",
+    "fingerprints",
     "diff",
+    "equal",
+    "variants",
     "Diff",
     "EntryDiff",
     "Finding",

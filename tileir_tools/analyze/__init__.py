@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..model import Module
-    from .facts import ModuleFacts
+    from ..model import Entry, Module
+    from .facts import Fingerprints, ModuleFacts
     from .symbols import Symbol
 
 
@@ -26,7 +26,7 @@ def analyze(module: Module, arch: str | None = None) -> ModuleFacts:
 
     Returns:
         A `facts.ModuleFacts`: globals, and for each entry its symbol, hints, memory operations, matrix
-        products, loops, reductions, conversions, promises, tiles and block mapping.
+        products, loops, reductions, conversions, promises, tiles, block mapping and fingerprints.
 
     Raises:
         UsageError: unknown arch.
@@ -43,4 +43,24 @@ def demangle(symbol: str) -> Symbol:
     return read_symbol(symbol)
 
 
-__all__ = ["analyze", "demangle"]
+def fingerprints(what: Module | Entry, arch: str | None = None) -> Fingerprints:
+    """The fingerprints of an entry, or of a module: those of its only entry, else of all together.
+
+    One hash for each level at which kernels can be equal: `exact`, `names`, `hints`, `dtype`, `sizes`,
+    `structure`, each coarser than the one before; `levels` says what each forgets. Text, generic
+    form and bytecode of one kernel have the same, in every process.
+
+    Args:
+        what: a module or one of its entries.
+        arch: compare hints as they resolve for this target; None: as they are written, without what
+            only repeats what holds anyway.
+
+    Raises:
+        UsageError: unknown arch; a module without entries.
+    """
+    from .fingerprint import fingerprints as compute
+
+    return compute(what, arch)
+
+
+__all__ = ["analyze", "demangle", "fingerprints"]

@@ -16,8 +16,8 @@ list of `Effect`s per region. Results of effects are leaves of the graph. Tokens
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from ..dialect import OPS
 from ..model import (
@@ -269,13 +269,26 @@ def is_commutative(name: str, attributes: Attributes) -> bool:
     return name in ("cmpi", "cmpf") and _is_equality(dict(attributes))
 
 
-def in_order(name: str, attributes: Attributes, operands: Sequence[Node]) -> list[Node]:
-    """Operands in one order, whichever of those that mean the same they were in."""
+_Operand = TypeVar("_Operand")
+
+
+def in_order(
+    name: str,
+    attributes: Attributes,
+    operands: Sequence[_Operand],
+    key: Callable[[_Operand], Any],
+) -> list[_Operand]:
+    """Operands in one order (that of `key`), whichever of those that mean the same they were in."""
     if is_commutative(name, attributes):
-        return sorted(operands, key=lambda n: n.id)
+        return sorted(operands, key=key)
     if name == "fma":
-        return [*sorted(operands[:2], key=lambda n: n.id), *operands[2:]]
+        return [*sorted(operands[:2], key=key), *operands[2:]]
     return list(operands)
+
+
+def by_number(node: Node) -> int:
+    """The order of nodes in which operands whose order means nothing are kept."""
+    return node.id
 
 
 def _is_equality(attributes: dict[str, Attribute]) -> bool:
@@ -400,7 +413,7 @@ class _Builder:
         body: list[Node],
         number: int,
     ) -> Node:
-        operands = in_order(op.name, attributes, operands)
+        operands = in_order(op.name, attributes, operands, by_number)
         text = plain_text(op)
         if text is not None:
             attributes = (*attributes, ("#text", StringAttr(text)))
@@ -596,14 +609,14 @@ def _attributes(op: Operation, module: Module) -> list[tuple[str, Attribute]]:
     """The attributes that say what an op computes: no hints, and a global by what it holds."""
     found = [(n, v) for n, v in op.attributes.items() if n != "optimization_hints"]
     if op.name == "get_global":
-        return [("global", _global_value(op, module))]
+        return [("global", global_value(op, module))]
     if op.name == "cmpi" and _is_equality(op.attributes):
         # Whether two integers are equal does not depend on how their sign is read.
         return [(n, v) for n, v in found if n != "signedness"]
     return found
 
 
-def _global_value(op: Operation, module: Module) -> Attribute:
+def global_value(op: Operation, module: Module) -> Attribute:
     """What a global is, without its name: two kernels may call one buffer differently.
 
     A global is told from others with the same attributes by its place among them.

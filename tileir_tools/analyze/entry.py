@@ -37,6 +37,7 @@ from .facts import (
     ReductionFact,
     TileFact,
 )
+from .fingerprint import examine
 from .hints import check_arch, raw_hints, resolved_hints
 from .mapping import block_mapping
 from .memory import is_memory_op, memory_fact, where
@@ -53,11 +54,11 @@ def module_facts(module: Module, arch: str | None) -> ModuleFacts:
         module.producer,
         arch,
         tuple(_global_fact(g) for g in module.globals),
-        tuple(_entry_facts(e, arch) for e in module.entries),
+        tuple(_entry_facts(e, module, arch) for e in module.entries),
     )
 
 
-def _entry_facts(entry: Entry, arch: str | None) -> EntryFacts:
+def _entry_facts(entry: Entry, module: Module, arch: str | None) -> EntryFacts:
     expressions = Expressions(entry)
     symbol = demangle(entry.symbol)
     everything = list(entry.walk())[1:]
@@ -83,6 +84,7 @@ def _entry_facts(entry: Entry, arch: str | None) -> EntryFacts:
         loops=tuple(_loop(op, expressions) for op in ops if op.name in ("for", "loop")),
         assumes=_assumes(ops, expressions),
         block_mapping=block_mapping(entry, expressions),
+        fingerprints=examine(entry, module, arch)[0],
     )
 
 

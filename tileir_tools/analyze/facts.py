@@ -165,6 +165,20 @@ class TileFact(NamedTuple):
     values: int
 
 
+class Fingerprints(NamedTuple):
+    """One hash for each level at which two kernels can be equal, from the finest to the coarsest.
+
+    Equal at one level means equal at all that follow; `levels` says what each level forgets.
+    """
+
+    exact: str
+    names: str
+    hints: str
+    dtype: str
+    sizes: str
+    structure: str
+
+
 class EntryFacts(NamedTuple):
     """Everything about one entry.
 
@@ -193,6 +207,7 @@ class EntryFacts(NamedTuple):
     loops: tuple[LoopFact, ...]
     assumes: tuple[AssumeFact, ...]
     block_mapping: tuple[BlockMapping, ...]
+    fingerprints: Fingerprints
 
 
 class GlobalFact(NamedTuple):

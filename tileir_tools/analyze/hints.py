@@ -45,6 +45,26 @@ def resolved_hints(hints: OptimizationHintsAttr | None, arch: str | None) -> dic
     return found
 
 
+def normal_hints(hints: OptimizationHintsAttr | None, arch: str | None) -> str:
+    """Hints as text, equal for hints that mean the same.
+
+    For a target what they resolve to; else as written, without what only repeats what holds anyway.
+    """
+    if hints is None:
+        return ""
+    written = {arch: resolved_hints(hints, arch)} if arch is not None else raw_hints(hints)
+    default = written.get(DEFAULT_KEY, {})
+    parts = []
+    for target, values in sorted(written.items()):
+        for key, value in sorted(values.items()):
+            holds: HintValue | None = ABSENT_MEANS.get(key)
+            if target != DEFAULT_KEY:
+                holds = default.get(key, holds)
+            if value != holds:
+                parts.append(f"{target}: {key} = {value}")
+    return ", ".join(parts)
+
+
 def effective(resolved: dict[str, HintValue], key: str) -> HintValue | None:
     """The value of a key, what its absence means included (`allow_tma`: true); None if absent."""
     return resolved.get(key, ABSENT_MEANS.get(key))

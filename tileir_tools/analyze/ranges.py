@@ -35,6 +35,39 @@ def implied(node: Node, predicate: Attribute, flow: Flow) -> bool:
     return isinstance(predicate, SameElementsAttr) and all(v == 1 for v in predicate.values)
 
 
+def stated(node: Node, flow: Flow) -> tuple[str, ...]:
+    """The promises about a node that do not follow from the code or from those about other nodes.
+
+    Several about one thing are put together: `div_by<4>` and `div_by<8>` are `div_by<8>`. Those
+    made only in some branch are marked.
+    """
+    known = flow.known.get(node, set())
+    found = [f"{p} in a branch" for p in flow.assumes.get(node, ()) if p not in known]
+    parts = [divisor(n, flow) for n in node.operands]
+    factors = [p.divisor for p in known if isinstance(p, DivByAttr) and p.every is None]
+    if factors and _computed_divisor(node, parts) % lcm(*factors):
+        found.append(str(DivByAttr(lcm(*factors))))
+    found += [str(p) for p in known if isinstance(p, DivByAttr) and p.every is not None]
+    found += _stated_bounds(node, flow, [p for p in known if isinstance(p, BoundedAttr)])
+    same = [p for p in known if isinstance(p, SameElementsAttr) and any(v != 1 for v in p.values)]
+    return tuple(sorted([*found, *map(str, same)]))
+
+
+def _stated_bounds(node: Node, flow: Flow, promised: list[BoundedAttr]) -> list[str]:
+    if not promised:
+        return []
+    bounds(node, flow)  # of what the node is made of
+    lower, upper = _computed_bounds(node, [flow.bounds[n] for n in node.operands], flow)
+    low, high = _OPEN
+    for predicate in promised:
+        low, high = _narrowed((low, high), (predicate.lower, predicate.upper))
+    if low is not None and lower is not None and lower >= low:
+        low = None
+    if high is not None and upper is not None and upper <= high:
+        high = None
+    return [] if (low, high) == _OPEN else [str(BoundedAttr(low, high))]
+
+
 def _behind(node: Node, flow: Flow, known: dict[Node, _T]) -> Iterator[Node]:
     """The nodes that a fact about `node` rests on and that are not known yet, innermost first."""
     seen: set[Node] = set()

@@ -33,6 +33,11 @@ from .policy import Policy, apply_ignores, check_policy
 from .rules import CRITICAL, INFO, RULES, WARN, Rule
 
 if TYPE_CHECKING:
+    import os
+    from concurrent.futures import Executor
+
+    from .equality import Equality
+    from .grouping import Variants
     from .match import EntryPair
 
 
@@ -62,7 +67,7 @@ def diff(
             name.
     """
     from ..analyze.hints import arches_named, check_arch
-    from .match import match_entries
+    from .match import match_entries, selected
 
     left = [reference] if isinstance(reference, Module) else list(reference)
     right = [generated] if isinstance(generated, Module) else list(generated)
@@ -71,7 +76,7 @@ def diff(
     wanted = (arch,) if arch is not None else policy.arches
     for name in wanted:
         check_arch(name)
-    pairs = _selected(match_entries(left, right), entry)
+    pairs = selected(match_entries(left, right), entry)
     if not pairs:
         raise UsageError(f"no entry to compare{f': none contains {entry!r}' if entry else ''}")
     arches = wanted or tuple(arches_named(*left, *right))
@@ -85,14 +90,57 @@ def diff(
     return apply_ignores(answer, policy.ignores, datetime.date.today())
 
 
-def _selected(pairs: list[EntryPair], name: str | None) -> list[EntryPair]:
-    if name is None:
-        return pairs
-    return [
-        p
-        for p in pairs
-        if any(side is not None and name in side.symbol for side in (p.reference, p.generated))
-    ]
+def equal(
+    reference: Module | Sequence[Module],
+    generated: Module | Sequence[Module],
+    *,
+    level: str = "names",
+    arch: str | None = None,
+    entry: str | None = None,
+) -> Equality:
+    """Whether two modules are equal at a level of detail, and the shortest reason if they are not.
+
+    Args:
+        reference, generated: the modules (or lists of modules).
+        level: what may differ: nothing but names of values ("exact"); names, spelling and order
+            ("names"); hints ("hints"); number formats ("dtype"); shapes and constants ("sizes"); arithmetic
+            ("structure"). Each level forgets what those before it forget, too.
+        arch: target for which hints are resolved; None: every target that either side names.
+        entry: compare only entries whose symbol contains this text.
+
+    Returns:
+        An Equality: true in a condition if the modules are equal; `reason` says why they are not.
+
+    Raises:
+        UsageError: unknown level or arch; a side without entries; no entry of that name.
+    """
+    from .equality import equal as compute
+
+    return compute(reference, generated, level=level, arch=arch, entry=entry)
+
+
+def variants(
+    inputs: Sequence[str | os.PathLike[str] | Module],
+    *,
+    arch: str | None = None,
+    executor: Executor | None = None,
+) -> Variants:
+    """Group kernels into structural variants, and each variant's members by number format.
+
+    Args:
+        inputs: files, folders (searched for files of Tile IR) and modules.
+        arch: target for which hints are resolved; None: hints as they are written.
+        executor: reads files at the same time; any `concurrent.futures.Executor`.
+
+    Returns:
+        A Variants. Files that cannot be read are in `unread`, and stop nothing.
+
+    Raises:
+        UsageError: unknown arch; no input, or no entry in any of them.
+    """
+    from .grouping import variants as compute
+
+    return compute(inputs, arch=arch, executor=executor)
 
 
 def _compare(
@@ -138,5 +186,7 @@ __all__ = [
     "Policy",
     "Rule",
     "diff",
+    "equal",
+    "variants",
     "verdict_of",
 ]

@@ -51,6 +51,17 @@ def match_entries(reference: Sequence[Module], generated: Sequence[Module]) -> l
     return pairs
 
 
+def selected(pairs: list[EntryPair], name: str | None) -> list[EntryPair]:
+    """The pairs in which a symbol contains a name; all of them for None."""
+    if name is None:
+        return pairs
+    return [
+        p
+        for p in pairs
+        if any(side is not None and name in side.symbol for side in (p.reference, p.generated))
+    ]
+
+
 def _same_symbol(one: Entry, other: Entry) -> bool:
     return one.symbol == other.symbol
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..analyze.dataflow import Flow, Node, NodeTable, fold, in_order, scalar_constant
+from ..analyze.dataflow import Flow, Node, NodeTable, by_number, fold, in_order, scalar_constant
 from ..analyze.ranges import bounds
 from ..model import (
     Attribute,
@@ -406,7 +406,7 @@ class Rewriter:
         used = frozenset().union(*(self._used[n] for n in node.operands))
         result = node
         if any(a is not b for a, b in zip(operands, node.operands, strict=True)):
-            operands = in_order(node.name, node.attributes, operands)
+            operands = in_order(node.name, node.attributes, operands, by_number)
             result = fold(self.table, node.name, node.type, operands) or self.table.node(
                 node.name, node.type, operands, node.attributes, node.detail, node.body, node.output
             )

@@ -6,6 +6,7 @@ Place in the flow: facts -> **report**; imports `analyze` records and `plain`.
 from __future__ import annotations
 
 from ..analyze.facts import BlockMapping, EntryFacts, LoopFact, MemoryFact, MmaFact, ModuleFacts
+from ..analyze.levels import LEVELS
 from .plain import document, plain
 
 SHOW_SCHEMA = "tileir-show/1"
@@ -55,7 +56,9 @@ def _entry(entry: EntryFacts, arch: str | None) -> list[str]:
         "tiles", [f"{t.type}  {t.bytes} bytes, {t.values} values" for t in entry.tiles]
     )
     counts = ", ".join(f"{name} {count}" for name, count in entry.operations.items())
-    return [*lines, f"  operations: {counts}"]
+    lines.append(f"  operations: {counts}")
+    prints = ", ".join(f"{level} {digest[:8]}" for level, digest in zip(LEVELS, entry.fingerprints))
+    return [*lines, f"  fingerprints: {prints}"]
 
 
 def _section(title: str, lines: list[str]) -> list[str]:

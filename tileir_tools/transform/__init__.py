@@ -71,6 +71,33 @@ def normalize(module: Module) -> None:
     run(module)
 
 
+def rename_entry(module: Module, old: str, new: str) -> str:
+    """Give an entry another name, in everything that refers to it; gives its new symbol.
+
+    Args:
+        module: what to change.
+        old: the entry's symbol, or the function name in it where only one entry has it.
+        new: a function name, or a whole symbol where `old` is one; see `rename`.
+
+    Raises:
+        UsageError: no such entry, several of them, or a name that is taken or empty.
+    """
+    from .rename import rename_entry as run
+
+    return run(module, old, new)
+
+
+def strip_mangling(module: Module) -> dict[str, str]:
+    """Call every entry by its function name alone; gives old symbol -> new one.
+
+    Raises:
+        UsageError: two entries would have one name.
+    """
+    from .rename import strip_mangling as run
+
+    return run(module)
+
+
 # Every pass that needs nothing but a module, by the name of its function.
 PASSES: dict[str, Callable[[Module], object]] = {
     "canonicalize": canonicalize,
@@ -80,6 +107,7 @@ PASSES: dict[str, Callable[[Module], object]] = {
     "loop_split": loop_split,
     "normalize": normalize,
     "strip_debug": strip_debug,
+    "strip_mangling": strip_mangling,
 }
 
 __all__ = [
@@ -90,5 +118,7 @@ __all__ = [
     "fuse_fma",
     "loop_split",
     "normalize",
+    "rename_entry",
     "strip_debug",
+    "strip_mangling",
 ]

@@ -1,0 +1,56 @@
+"""`tileir variants FILE|DIR..`: structural variants and dtype supplements among dumps.
+
+Place in the flow: a thin consumer of `diff` and `report`.
+"""
+
+from __future__ import annotations
+
+import click
+
+from .running import COULD_NOT_RUN, arch_option, output_option, write_output
+
+
+@click.command(name="variants")
+@click.argument("inputs", metavar="FILE|DIR...", nargs=-1, required=True)
+@arch_option
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Read files in this many processes.",
+)
+@output_option
+@click.help_option("-h", "--help")
+def command(
+    inputs: tuple[str, ...], arch: str | None, form: str, jobs: int, output: str | None
+) -> int:
+    """Group kernels by structure, and within one structure by number formats.
+
+    Folders are searched for files of Tile IR, with any number of entries each. A file that cannot be
+    read is reported and stops nothing.
+
+    \b
+    Exit codes: 0 all grouped, 1 some file could not be read, 3 could not run
+    (nothing could be read, wrong usage).
+    """
+    from contextlib import ExitStack
+
+    from tileir_tools.diff import variants
+    from tileir_tools.report.variants_report import variants_json, variants_text
+
+    with ExitStack() as stack:
+        executor = None
+        if jobs > 1:
+            from concurrent.futures import ProcessPoolExecutor
+
+            executor = stack.enter_context(ProcessPoolExecutor(jobs))
+        found = variants(inputs, arch=arch, executor=executor)
+    for unread in found.unread:
+        click.echo(unread.error, err=True)
+    write_output(variants_json(found) if form == "json" else variants_text(found), output)
+    if not found.variants:
+        return COULD_NOT_RUN
+    return 1 if found.unread else 0
