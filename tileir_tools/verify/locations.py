@@ -1,0 +1,89 @@
+"""Rules about debug information: scopes of entries, operations and globals.
+
+Place in the flow: beside Module; imports `model`. Source of the facts: the debug-info checks of the dialect
+(NVIDIA/cuda-tile, 13.3). Each function yields operations and what is wrong with them.
+"""
+
+from __future__ import annotations
+
+from ..model import (
+    CallSiteLoc,
+    DILexicalBlock,
+    DILoc,
+    DIScope,
+    DISubprogram,
+    Entry,
+    FusedLoc,
+    Location,
+    Module,
+    NameLoc,
+    Operation,
+)
+from .control import Found
+
+
+def check_locations(module: Module) -> Found:
+    """Every breach in a module."""
+    for op in module.operations:
+        if isinstance(op, Entry):
+            yield from _entry(op)
+        elif _scoped(op.location) is not None:
+            yield op, f"{op.name} has a debug-info scope; only entries and what is in them have one"
+
+
+def _entry(entry: Entry) -> Found:
+    if isinstance(entry.location, CallSiteLoc):
+        yield entry, "the location of an entry cannot be a call site"
+    scoped = _scoped(entry.location)
+    subprogram = None
+    if scoped is not None:
+        subprogram = _subprogram(scoped.scope)
+        if not isinstance(scoped.scope, DISubprogram):
+            yield entry, "the debug-info scope of an entry must be a di_subprogram"
+        elif scoped.scope.linkage_name != entry.symbol:
+            name = scoped.scope.linkage_name
+            yield entry, f'the debug-info scope of @{entry.symbol} has the linkage name "{name}"'
+    yield from _body(entry, subprogram)
+
+
+def _body(entry: Entry, subprogram: DISubprogram | None) -> Found:
+    """Operations are in the subprogram of their entry. Each other one is named once, where it is first."""
+    # Location -> whether it is right: a kernel has far fewer locations than operations.
+    known: dict[Location, bool] = {}
+    named: set[DISubprogram] = set()
+    for op in entry.walk():
+        location = op.location
+        if op is entry or known.get(location, False):
+            continue
+        scoped = _scoped(location)
+        found = _subprogram(scoped.scope) if scoped is not None else None
+        known[location] = found is None or found is subprogram
+        if found is None or known[location] or found in named:
+            continue
+        named.add(found)
+        if subprogram is None:
+            yield op, f'{op.name} has a debug-info scope, "{found.name}"; its entry has none'
+        else:
+            yield (
+                op,
+                f'{op.name} has the debug-info scope "{found.name}", not that of its entry, "{subprogram.name}"',
+            )
+
+
+def _scoped(location: Location) -> DILoc | None:
+    """The location with a scope that a location stands for."""
+    if isinstance(location, DILoc):
+        return location
+    if isinstance(location, CallSiteLoc):
+        return _scoped(location.caller)
+    if isinstance(location, NameLoc):
+        return _scoped(location.child)
+    if isinstance(location, FusedLoc):
+        return next((found for part in location.locations if (found := _scoped(part))), None)
+    return None
+
+
+def _subprogram(scope: DIScope) -> DISubprogram | None:
+    while isinstance(scope, DILexicalBlock):
+        scope = scope.scope
+    return scope if isinstance(scope, DISubprogram) else None

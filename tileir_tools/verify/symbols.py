@@ -1,0 +1,75 @@
+"""Rules about what has a symbol: entries, globals, and the ops that name them.
+
+Place in the flow: beside Module; imports `model`. Source of the facts: the op verifiers of the dialect
+(NVIDIA/cuda-tile, 13.3). Each function yields operations and what is wrong with them.
+"""
+
+from __future__ import annotations
+
+from ..model import (
+    DenseElementsAttr,
+    Entry,
+    FunctionType,
+    Global,
+    Module,
+    Operation,
+    PointerType,
+    StringAttr,
+    SymbolRefAttr,
+    TileType,
+    TypeAttr,
+)
+from .control import Found
+
+
+def check_symbols(module: Module) -> Found:
+    """Every symbol of a module is defined once."""
+    seen: set[str] = set()
+    for op in module.operations:
+        name = op.attributes.get("sym_name")
+        if not isinstance(name, StringAttr):
+            continue
+        if name.value in seen:
+            yield op, f"symbol @{name.value} is already defined"
+        seen.add(name.value)
+
+
+def check_entry(entry: Entry) -> Found:
+    """An entry takes scalars, gives nothing, and its body takes what its type says."""
+    type = entry.attributes.get("function_type")
+    function = type.value if isinstance(type, TypeAttr) else None
+    if not isinstance(function, FunctionType):
+        yield entry, f"{entry.name} has no function type"
+        return
+    if entry.name == "entry":
+        if function.results:
+            yield entry, f"an entry returns nothing, found {len(function.results)} results"
+        for k, argument in enumerate(function.inputs):
+            if isinstance(argument, TileType) and argument.shape:
+                yield entry, f"argument {k} of an entry must be a scalar, found {argument}"
+    if not entry.regions or not entry.regions[0].blocks:
+        yield entry, f"{entry.name} has no body"
+    elif [v.type for v in entry.arguments] != list(function.inputs):
+        yield entry, f"the body of {entry.name} must take the arguments of its type"
+
+
+def check_global(op: Global) -> Found:
+    """A global is a row of elements."""
+    value = op.attributes.get("value")
+    if isinstance(value, DenseElementsAttr) and value.type.rank != 1:
+        yield op, f"a global has one dimension, found {value.type}"
+
+
+def check_get_global(op: Operation, globals: dict[str, Global]) -> Found:
+    """A `get_global` names a global and points to its elements."""
+    name = op.attributes["name"]
+    assert isinstance(name, SymbolRefAttr)
+    found = globals.get(name.value)
+    if found is None:
+        yield op, f"@{name.value} is no global of this module"
+        return
+    type = op.results[0].type
+    pointer = type.element if isinstance(type, TileType) else None
+    if isinstance(pointer, PointerType) and pointer.pointee is not found.value.type.element:
+        element = found.value.type.element
+        yield op, f"the result points to {pointer.pointee}, @{name.value} has elements of {element}"
