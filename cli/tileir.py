@@ -21,6 +21,7 @@ _COMMANDS = {
     "rules": "rules",
     "show": "show",
     "validate": "validate",
+    "verify": "verify",
 }
 
 

@@ -33,7 +33,11 @@ Compare a generated kernel with its reference:
     >>> for finding in answer.findings:
     ...     print(finding.code, finding.severity, finding.message, finding.generated.line)
 
-Check a module: `tt.verify(module)` lists what breaks the dialect's rules.
+Check a module: `tt.verify(module)`, or `module.verify()`, lists everything that breaks the dialect's rules,
+for a bytecode version or a target where one is stated:
+
+    >>> for diagnostic in module.verify(bytecode_version="13.3", arch="sm_90"):
+    ...     print(diagnostic.render())
 
 Errors: everything raised on purpose is a `TileIRError`. `InputError`: the input cannot be read;
 `ForeignFormatError`: it is something other than Tile IR, named in `kind`; `ParseError`: it is not valid, with
@@ -41,7 +45,7 @@ one `Diagnostic` (message, file, line, column, source line) for each independent
 same for bytecode, with the byte offset; `ConversionError`: an older bytecode version cannot say something;
 `UsageError`: the request makes no sense.
 
-From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `print`, `as`,
+From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `verify`, `print`, `as`,
 `info`, `validate`, `rules`.
 """
 

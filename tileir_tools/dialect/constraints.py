@@ -1,8 +1,9 @@
 """What the constraint of an operand or a result allows, as data: kind of type, element types, rank.
 
-Place in the flow: data beside the whole flow; `kinds` (what every reader makes sure of) and `verify` consult it.
-Imports `model.types`. Source of the facts: the type constraints of the dialect's public definition
-(NVIDIA/cuda-tile, 13.3) and, for `fnv8E5M3FNU` and the ops of 13.4 and 13.5, what tileirdisasm 13.5.37 accepts.
+Place in the flow: data beside the whole flow; `kinds` (what every reader makes sure of) and `verify` consult
+it. Imports `model.types`. Source of the facts: the type constraints of the dialect's public definition
+(NVIDIA/cuda-tile, 13.3) and, for `fnv8E5M3FNU` and the ops of 13.4 and 13.5, what tileirdisasm 13.5.37
+accepts.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ A row reads `_op(mnemonic, since, operands, attributes, results, form, traits, s
     `[a,b]` behind the kind where the op takes only some of its keywords.
 - results: `name:constraint` (`tile` where none is given), `*` for any number, `@13.2` for a later version.
 - same: groups of operands and results that have one type, separated by `|`; `shape:`, `element:`, `rank:`
-    or `pointee:` in front of a group where they have only that in common (a pointer's pointee is the
-    other values' element).
+    or `pointee:` in front of a group where they have only that in common (what the first one points to are
+    the elements of the others).
 - form: the pretty form after the mnemonic, character for character as it is printed, with
     `%x` an operand, `%x*` a list of operands, `@a` an attribute,
     `<x>` the type of an operand or result, `<x*>` the types of a list,
@@ -121,6 +121,7 @@ _STORE = f"{_ORDERING}[weak,relaxed,release] memory_scope:memory_scope?"
 _ATOMIC = f"{_ORDERING}[relaxed,acquire,release,acq_rel] memory_scope:memory_scope"
 # Reductions into a view become bulk copies of the hardware, which know neither order nor other devices.
 _REDUCE_INTO_VIEW = f"{_ORDERING}[relaxed] memory_scope:memory_scope[tl_blk,device]"
+_MULTIMEM_REDUCE = f"{_ORDERING}[relaxed,release] memory_scope:memory_scope"
 _VIEW_MODES = "mode:atomic_rmw_mode[and,or,xor,add,addf,max,min,umax,umin]"
 # Rounding modes of IEEE 754.
 _IEEE = "nearest_even,zero,negative_inf,positive_inf"
@@ -442,12 +443,12 @@ for _name in ("exp2", "rsqrt"):
         "source result",
     )
 # `exp` prints a lone space where the rounding mode stands when it is the default one.
-for _name, _since in (("exp", "13.3"), ("tanh", "13.2")):
+for _name, _since, _modes in (("exp", "13.3", "[approx,full]"), ("tanh", "13.2", "")):
     _op(
         _name,
         "13.1",
         "source:float",
-        f"rounding_mode:rounding[approx,full]=full@{_since}",
+        f"rounding_mode:rounding{_modes}=full@{_since}",
         "result",
         " %source @rounding_mode{} : <result>",
         "pure",
@@ -732,7 +733,7 @@ _op(
 _op(
     "multimem_load_reduce_view_tko",
     "13.5",
-    "view:view index:int* token:token?",
+    "view:partition_view index:int* token:token?",
     f"{_LOAD} reduction:multimem_reduction_kind=add inbounds:bool_array?",
     "reduced_values result_token:token",
     f"{_ORDER} %view[%index*]{_TOKEN_SPACED} (?inbounds = @inbounds){{+}} : "
@@ -742,8 +743,8 @@ _op(
 _op(
     "multimem_reduce_view_tko",
     "13.5",
-    "view:view tile:tile index:int* token:token?",
-    f"{_ATOMIC} reduction:multimem_reduction_kind=add inbounds:bool_array?",
+    "view:partition_view tile:tile index:int* token:token?",
+    f"{_MULTIMEM_REDUCE} reduction:multimem_reduction_kind=add inbounds:bool_array?",
     "result_token:token",
     f"{_ORDER} %view, %tile[%index*]{_TOKEN_SPACED} (?inbounds = @inbounds){{+}} : "
     "<view>, <tile>(?, <index!>)(?, <token>) -> <result_token>",
@@ -752,7 +753,7 @@ _op(
 _op(
     "multimem_store_view_tko",
     "13.5",
-    "view:view tile:tile index:int* token:token?",
+    "view:partition_view tile:tile index:int* token:token?",
     f"{_STORE} inbounds:bool_array?",
     "result_token:token",
     f"{_ORDER} %view, %tile[%index*]{_TOKEN_SPACED} (?inbounds = @inbounds){{+}} : "

@@ -453,6 +453,28 @@ class Module:
 
         return bytecode(self, version)
 
+    def verify(
+        self,
+        *,
+        strict_hints: bool = False,
+        bytecode_version: str | None = None,
+        arch: str | None = None,
+    ) -> list[Diagnostic]:
+        """Everything in the module that breaks a rule of the dialect; no errors for a valid one.
+
+        Args:
+            strict_hints: make hints that nobody knows errors; they are warnings otherwise.
+            bytecode_version: "13.1" to "13.5": also what this version does not take.
+            arch: a target such as "sm_90": also what it does not have.
+
+        Raises:
+            UsageError: there is no such version, or no such target.
+        """
+        # The rules need the model: they are imported when they are needed.
+        from ..verify import verify
+
+        return verify(self, strict_hints=strict_hints, bytecode_version=bytecode_version, arch=arch)
+
     def __repr__(self) -> str:
         return (
             f"<Module @{self.name or '-'}: {', '.join(e.symbol for e in self.entries) or 'empty'}>"

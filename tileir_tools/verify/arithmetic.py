@@ -108,7 +108,9 @@ def _element(op: Operation, name: str) -> ElementType:
 
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys("addf subf mulf divf fma maxf minf exp exp2 rsqrt sqrt tanh".split(), _modifiers),
+    **dict.fromkeys(
+        "addf subf mulf divf fma maxf minf exp exp2 rsqrt sqrt tanh".split(), _modifiers
+    ),
     "divi": _divi,
     "exti": _exti,
     "trunci": _trunci,

@@ -5,6 +5,8 @@ Place in the flow: beside Module; imports `model`, `errors`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..errors import BytecodeError, Diagnostic
 from ..model import Entry, Operation
 
@@ -14,6 +16,13 @@ class Breaches:
 
     def __init__(self) -> None:
         self.found: list[Diagnostic] = []
+        # The operations with errors.
+        self.broken: set[Operation] = set()
+
+    def add_all(self, found: Iterable[tuple[Operation, str]], severity: str = "error") -> None:
+        """Note messages about operations."""
+        for op, message in found:
+            self.add(op, message, severity)
 
     def add(self, op: Operation, message: str, severity: str = "error") -> None:
         """Note a message about an operation; where it has no place in a text, say in words where it is.
@@ -26,6 +35,8 @@ class Breaches:
         if span is None:
             message += _place_in_words(op)
         self.found.append(Diagnostic(severity, message, span))
+        if severity == "error":
+            self.broken.add(op)
 
     def in_order(self) -> list[Diagnostic]:
         """Everything, in the order of the text; what has no place in it comes in the order of finding."""

@@ -17,7 +17,6 @@ from ..model import (
     Location,
     Module,
     NameLoc,
-    Operation,
 )
 from .control import Found
 
@@ -64,10 +63,8 @@ def _body(entry: Entry, subprogram: DISubprogram | None) -> Found:
         if subprogram is None:
             yield op, f'{op.name} has a debug-info scope, "{found.name}"; its entry has none'
         else:
-            yield (
-                op,
-                f'{op.name} has the debug-info scope "{found.name}", not that of its entry, "{subprogram.name}"',
-            )
+            theirs, own = found.name, subprogram.name
+            yield op, f'{op.name} has the debug-info scope "{theirs}", its entry has "{own}"'
 
 
 def _scoped(location: Location) -> DILoc | None:

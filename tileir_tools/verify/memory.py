@@ -1,7 +1,8 @@
 """Rules of memory: which scope goes with which ordering, atomics, alloca, tokens.
 
 Place in the flow: beside Module; imports `model`. Which orderings, scopes and modes an op takes at all is in
-its row of the op table. Source of the facts: the op verifiers of the dialect (NVIDIA/cuda-tile, 13.3).
+its row of the op table. Source of the facts: the op verifiers of the dialect (NVIDIA/cuda-tile, 13.3); for
+multicast pointers, tileirdisasm 13.5.37.
 """
 
 from __future__ import annotations
@@ -19,6 +20,27 @@ def check_scope(op: Operation) -> Iterator[str]:
         yield f"is weak, so it takes no memory scope, found {scope}"
     elif ordering != "weak" and scope is None:
         yield f"is {ordering}, so it needs a memory scope"
+
+
+def check_not_multicast(attribute: str | None) -> Iterator[str]:
+    """Only multimem operations go through a pointer to the copies on several devices."""
+    if attribute == "multicast":
+        yield "cannot go through a multicast pointer"
+
+
+def _pointer(op: Operation, name: str) -> Iterator[str]:
+    pointer = tile_of(op, name).element
+    yield from check_not_multicast(pointer.attribute if isinstance(pointer, PointerType) else None)
+
+
+def _load(op: Operation) -> Iterator[str]:
+    yield from _pointer(op, "source")
+    yield from check_scope(op)
+
+
+def _store(op: Operation) -> Iterator[str]:
+    yield from _pointer(op, "destination")
+    yield from check_scope(op)
 
 
 def check_atomic(mode: str | None, element: Type) -> Iterator[str]:
@@ -39,10 +61,12 @@ def _has_word_size(element: Type) -> bool:
 
 
 def _atomic_rmw(op: Operation) -> Iterator[str]:
+    yield from _pointer(op, "pointers")
     yield from check_atomic(op.keyword("mode"), tile_of(op, "arg").element)
 
 
 def _atomic_cas(op: Operation) -> Iterator[str]:
+    yield from _pointer(op, "pointers")
     element = tile_of(op, "val").element
     if not _has_word_size(element):
         yield f"compares elements of 32 or 64 bits, found {element}"
@@ -70,8 +94,8 @@ def _join_tokens(op: Operation) -> Iterator[str]:
 
 
 RULES: dict[str, Rule] = {
-    "load_ptr_tko": check_scope,
-    "store_ptr_tko": check_scope,
+    "load_ptr_tko": _load,
+    "store_ptr_tko": _store,
     "atomic_rmw_tko": _atomic_rmw,
     "atomic_cas_tko": _atomic_cas,
     "alloca": _alloca,

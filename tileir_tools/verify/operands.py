@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..dialect import OpSpec
+from ..dialect import OperandSpec, OpSpec, ResultSpec
 from ..dialect.constraints import CONSTRAINTS
 from ..model import Operation, PointerType, TensorViewType, TileType, Type, Value
 
@@ -55,11 +55,12 @@ def value_groups(op: Operation, spec: OpSpec) -> Iterator[tuple[str, Sequence[Va
 def _constraints(groups: dict[str, Sequence[Value]], spec: OpSpec) -> Iterator[str]:
     # Operands that break one rule in one way are named together: most often they have one cause.
     broken: dict[tuple[str, Type], list[str]] = {}
-    for row in (*spec.operands, *spec.results):
+    rows: tuple[OperandSpec | ResultSpec, ...] = (*spec.operands, *spec.results)
+    for row in rows:
         values = groups[row.name]
         for k, value in enumerate(values):
             if not CONSTRAINTS[row.constraint].allows(value.type):
-                name = row.name if not row.arity == "*" else f"{row.name}[{k}]"
+                name = f"{row.name}[{k}]" if row.arity == "*" else row.name
                 broken.setdefault((row.constraint, value.type), []).append(name)
     for (constraint, type), names in broken.items():
         yield f"{' and '.join(names)} must be {CONSTRAINTS[constraint].words}, found {type}"
@@ -88,8 +89,10 @@ def _alike(groups: dict[str, Sequence[Value]], spec: OpSpec) -> Iterator[str]:
     for aspect, names in spec.alike:
         found: dict[object, str] = {}
         for name in names:
+            # The first of a group is the one that points.
+            what = "element" if aspect == "pointee" and name != names[0] else aspect
             for value in groups[name]:
-                found.setdefault(_aspect(value.type, aspect), f"{name} is {value.type}")
+                found.setdefault(_aspect(value.type, what), f"{name} is {value.type}")
         if len(found) > 1:
             yield f"{' and '.join(found.values())}; they must have {_ASPECTS[aspect]}"
 

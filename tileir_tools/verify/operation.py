@@ -9,8 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..dialect import OpSpec
-from ..model import OpaqueAttr, OpaqueType, Operation, PointerType, TensorViewType, TileType, Type
-from ..model import ViewType
+from ..model import (
+    OpaqueAttr,
+    OpaqueType,
+    Operation,
+    PointerType,
+    TensorViewType,
+    TileType,
+    Type,
+    ViewType,
+)
 from . import arithmetic, literals, matrices, memory, predicates, reductions, shapes, views
 from .attributes import check_keywords, check_present
 from .operands import check_counts, check_types

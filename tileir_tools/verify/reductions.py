@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ..model import (
     ArrayAttr,
     Block,
+    BoolAttr,
     FloatAttr,
     IntegerAttr,
     Operation,
@@ -20,9 +21,14 @@ from ..model import (
 )
 from .rules import Rule
 
-# Ops that read and write nothing and still are not pure: what they do is undefined for some operands, so
-# that they cannot be computed ahead.
-_UNSAFE_AHEAD = frozenset({"divi", "get_index_space_shape", "get_tensor_shape", "make_tensor_view"})
+# What ends their bodies counts as an effect.
+_LOOPS = frozenset({"for", "loop"})
+
+# Ops that touch no memory and still cannot be computed ahead: for some operands they are undefined, or they
+# hold others. Compilers up to 13.3 do not take them in a body.
+UNSAFE_AHEAD = frozenset(
+    "divi get_index_space_shape get_tensor_shape make_tensor_view if reduce scan".split()
+)
 
 
 def _operands(op: Operation) -> Iterator[str]:
@@ -60,10 +66,11 @@ def _identities(op: Operation) -> Iterator[str]:
         return
     for k, (identity, operand) in enumerate(zip(identities.items, op.operands)):
         assert isinstance(operand.type, TileType)
-        if not isinstance(identity, (IntegerAttr, FloatAttr)):
+        if not isinstance(identity, (BoolAttr, IntegerAttr, FloatAttr)):
             yield f"identity {k} is no number"
             continue
-        wanted, found = str(operand.type.element), str(identity.type)
+        found = "i1" if isinstance(identity, BoolAttr) else str(identity.type)
+        wanted = str(operand.type.element)
         # The official check takes the two 16-bit floats for each other.
         if wanted != found and {wanted, found} != {"f16", "bf16"}:
             yield f"identity {k} is of {found}, operand {k} has elements of {wanted}"
@@ -80,12 +87,18 @@ def check_body(op: Operation) -> Iterator[tuple[Operation, str]]:
     if [v.type for v in block.arguments] != wanted:
         yield op, f"the body of {op.name} must take two scalars for each operand"
     yield from _yielded(op, block, scalars)
-    for inner in block.operations:
-        spec = inner.spec
-        if spec is None or spec.is_terminator:
-            continue
-        if not spec.is_pure or inner.name in _UNSAFE_AHEAD or inner.regions:
-            yield inner, f"{inner.name} is not pure: it cannot stand in the body of {op.name}"
+    yield from _effects(op, op)
+
+
+def _effects(op: Operation, inside: Operation) -> Iterator[tuple[Operation, str]]:
+    """The operations in a body, and in branches in it, that do more than compute."""
+    for block in (b for region in inside.regions for b in region.blocks):
+        for inner in block.operations:
+            spec = inner.spec
+            if inner.name in _LOOPS or not (spec is None or spec.is_pure or inner.regions):
+                yield inner, f"{inner.name} has effects: it cannot stand in the body of {op.name}"
+            else:
+                yield from _effects(op, inner)
 
 
 def _scalar(value: Value) -> Type:

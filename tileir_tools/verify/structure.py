@@ -27,8 +27,7 @@ def check_structure(module: Module, breaches: Breaches) -> None:
     if len(_valid) > _MEMORY_LIMIT:
         _valid.clear()
     walk = _Walk(module, breaches)
-    for op, message in symbols.check_symbols(module):
-        breaches.add(op, message)
+    breaches.add_all(symbols.check_symbols(module))
     walk.operations(module.operations)
 
 
@@ -56,10 +55,7 @@ class _Walk:
                     *map(_type_of, op.results),
                     *op.attributes.items(),
                 )
-                if key in _valid:
-                    complete = True
-                else:
-                    complete = self._by_itself(op, key)
+                complete = key in _valid or self._by_itself(op, key)
                 if complete and (op.regions or spec.mnemonic in _IN_CONTEXT):
                     self._in_context(op)
             for region in op.regions:
@@ -88,12 +84,10 @@ class _Walk:
             found = symbols.check_get_global(op, self.globals)
         else:
             found = control.CHECKS[op.name](op)
-        for where, message in found:
-            self.breaches.add(where, message)
+        self.breaches.add_all(found)
 
     def _region(self, op: Operation, region: Region) -> None:
-        for where, message in control.check_region(op, region):
-            self.breaches.add(where, message)
+        self.breaches.add_all(control.check_region(op, region))
         outside = self.visible
         if isinstance(op, Entry):
             self.visible = set()

@@ -20,6 +20,7 @@ from ..model import (
     TypeAttr,
 )
 from .control import Found
+from .types import check_type
 
 
 def check_symbols(module: Module) -> Found:
@@ -56,7 +57,11 @@ def check_entry(entry: Entry) -> Found:
 def check_global(op: Global) -> Found:
     """A global is a row of elements."""
     value = op.attributes.get("value")
-    if isinstance(value, DenseElementsAttr) and value.type.rank != 1:
+    if not isinstance(value, DenseElementsAttr):
+        return
+    for message in check_type(value.type):
+        yield op, f"global: {message}"
+    if value.type.rank != 1:
         yield op, f"a global has one dimension, found {value.type}"
 
 
