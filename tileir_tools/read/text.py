@@ -336,6 +336,12 @@ def _read_generic_item(state: State, index: int, module: Module, modules: list[M
     if name in ("entry", "global", "testing$func"):
         op, behind = read_generic(state, index)
         return _add(state, module, op, index, behind)
+    if module.name is not None:
+        # It is in the way of what a cuda_tile.module may hold: nobody can tell what it means there.
+        op, behind = read_generic(state, index)
+        op._span = (state.lex, index, behind - 1)
+        module.body.add(op)
+        return state.location(op, behind)
     return _skip_foreign(state, index)
 
 

@@ -1,11 +1,12 @@
 """Rules about debug information: scopes of entries, operations and globals.
 
-Place in the flow: beside Module; imports `model`. Source of the facts: the debug-info checks of the dialect
-(NVIDIA/cuda-tile, 13.3). Each function yields operations and what is wrong with them.
+Place in the flow: beside Module; imports `model`, `errors`. Source of the facts: the debug-info checks of the
+dialect (NVIDIA/cuda-tile, 13.3). Each function yields operations and what is wrong with them.
 """
 
 from __future__ import annotations
 
+from ..errors import BytecodeError
 from ..model import (
     CallSiteLoc,
     DILexicalBlock,
@@ -21,19 +22,45 @@ from ..model import (
 from .control import Found
 
 
+class _Unreadable(Exception):
+    """The location of an operation cannot be decoded."""
+
+    def __init__(self, op: Operation, error: BytecodeError):
+        super().__init__(error.message)
+        self.op = op
+        self.error = error
+
+
 def check_locations(module: Module) -> Found:
-    """Every breach in a module."""
-    for op in module.operations:
-        if isinstance(op, Entry):
-            yield from _entry(op)
-        elif _scoped(op.location) is not None:
-            yield op, f"{op.name} has a debug-info scope; only entries and what is in them have one"
+    """Every breach in a module.
+
+    Debug information of bytecode is decoded here, most of it for the first time. Where that fails nothing more
+    is said: the rest of it is of no more use.
+    """
+    try:
+        for op in module.operations:
+            if isinstance(op, Entry):
+                yield from _entry(op)
+            elif _scoped(_location(op)) is not None:
+                yield op, f"{op.name} has a debug-info scope; only entries and what is in them do"
+    except _Unreadable as broken:
+        message = f"{broken.error.message} (byte {broken.error.offset})"
+        yield broken.op, f"the debug information of {broken.op.name} is not valid: {message}"
+
+
+def _location(op: Operation) -> Location:
+    """Raises _Unreadable."""
+    try:
+        return op.location
+    except BytecodeError as error:
+        raise _Unreadable(op, error) from None
 
 
 def _entry(entry: Entry) -> Found:
-    if isinstance(entry.location, CallSiteLoc):
+    location = _location(entry)
+    if isinstance(location, CallSiteLoc):
         yield entry, "the location of an entry cannot be a call site"
-    scoped = _scoped(entry.location)
+    scoped = _scoped(location)
     subprogram = None
     if scoped is not None:
         subprogram = _subprogram(scoped.scope)
@@ -51,7 +78,7 @@ def _body(entry: Entry, subprogram: DISubprogram | None) -> Found:
     known: dict[Location, bool] = {}
     named: set[DISubprogram] = set()
     for op in entry.walk():
-        location = op.location
+        location = _location(op)
         if op is entry or known.get(location, False):
             continue
         scoped = _scoped(location)

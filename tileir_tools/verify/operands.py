@@ -27,6 +27,10 @@ def check_counts(op: Operation, spec: OpSpec) -> Iterator[str]:
         yield f"has {len(op.results)} results, it gives {len(spec.results)}"
     if len(op.regions) != len(spec.regions):
         yield f"has {len(op.regions)} regions, it takes {len(spec.regions)}"
+    for name, region in zip(spec.regions, op.regions):
+        # An `if` without else.
+        if region.empty and name != "elseRegion":
+            yield f"has nothing in its region '{name}'"
 
 
 def check_types(op: Operation, spec: OpSpec) -> Iterator[str]:

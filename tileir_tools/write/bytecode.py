@@ -101,6 +101,9 @@ class _Writer:
     # -- file ---------------------------------------------------------------------------------------
 
     def module(self, module: Module) -> bytes:
+        for op in module.operations:
+            if op.spec is None:
+                self.refused[f"operation {op.name}, which is not known"] = None
         contents = {
             "Func": self._functions(module.entries),
             "Global": self._globals(module.globals),
