@@ -18,6 +18,7 @@ from ..model import (
     Location,
     Module,
     NameLoc,
+    Operation,
 )
 from .control import Found
 
