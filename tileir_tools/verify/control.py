@@ -1,14 +1,14 @@
 """Rules of control flow: what loops carry, what branches yield, where terminators stand.
 
-Place in the flow: beside Module; imports `model`. Source of the facts: the op verifiers of the dialect
-(NVIDIA/cuda-tile, 13.3). Each function yields operations and what is wrong with them, as sentences.
+Place in the flow: beside Module; imports `dialect`, `model`. Source of the facts: the op verifiers of the
+dialect (NVIDIA/cuda-tile, 13.3) and, for `return` in a `loop`, tileirdisasm 13.5.37.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
 
+from ..dialect import OpSpec
 from ..model import (
     Block,
     Entry,
@@ -21,8 +21,7 @@ from ..model import (
     Value,
     ViewType,
 )
-
-Found: TypeAlias = "Iterator[tuple[Operation, str]]"
+from .rules import Found
 
 # Terminator -> the operations that it leaves.
 _LEAVES: dict[str, tuple[str, ...]] = {
@@ -46,6 +45,16 @@ _PARENTS: dict[str, tuple[str, ...]] = {
 
 
 # -- blocks -----------------------------------------------------------------------------------------
+
+
+def check_regions(op: Operation, spec: OpSpec) -> Found:
+    """An operation has the regions of its row, and something in them."""
+    if len(op.regions) != len(spec.regions):
+        yield op, f"{op.name} has {len(op.regions)} regions, it takes {len(spec.regions)}"
+    for name, region in zip(spec.regions, op.regions):
+        # An `if` without else.
+        if region.empty and name != "elseRegion":
+            yield op, f"{op.name} has nothing in its region '{name}'"
 
 
 def check_region(op: Operation, region: Region) -> Found:

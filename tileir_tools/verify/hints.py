@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ..dialect import ARCHES, BOOLEAN_HINTS, DEFAULT_KEY, HINT_KEYS
 from ..model import Attribute, BoolAttr, DictAttr, IntegerAttr, Module, Operation
-from .control import Found
+from .rules import Found
 
 # Hint -> values that it may have, and how an error says them.
 _ALLOWED: dict[str, tuple[range | tuple[int, ...], str]] = {

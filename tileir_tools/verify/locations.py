@@ -20,7 +20,7 @@ from ..model import (
     NameLoc,
     Operation,
 )
-from .control import Found
+from .rules import Found
 
 
 class _Unreadable(Exception):

@@ -14,7 +14,7 @@ from ..model import Operation, PointerType, TensorViewType, TileType, Type, Valu
 
 
 def check_counts(op: Operation, spec: OpSpec) -> Iterator[str]:
-    """Numbers of operands, sizes of their groups, numbers of results and regions."""
+    """Numbers of operands, sizes of their groups, numbers of results."""
     sizes = op.segments if op.segments is not None else (1,) * len(spec.operands)
     if len(sizes) != len(spec.operands) or sum(sizes) != len(op.operands):
         yield f"has {len(op.operands)} operands, its groups say {sum(sizes)}"
@@ -25,12 +25,6 @@ def check_counts(op: Operation, spec: OpSpec) -> Iterator[str]:
     variadic = any(row.arity for row in spec.results)
     if not variadic and len(op.results) != len(spec.results):
         yield f"has {len(op.results)} results, it gives {len(spec.results)}"
-    if len(op.regions) != len(spec.regions):
-        yield f"has {len(op.regions)} regions, it takes {len(spec.regions)}"
-    for name, region in zip(spec.regions, op.regions):
-        # An `if` without else.
-        if region.empty and name != "elseRegion":
-            yield f"has nothing in its region '{name}'"
 
 
 def check_types(op: Operation, spec: OpSpec) -> Iterator[str]:

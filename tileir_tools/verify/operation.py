@@ -42,8 +42,14 @@ def check_operation(op: Operation, spec: OpSpec) -> list[str]:
     return [f"{op.name}: {message}" for message in _messages(op, spec)]
 
 
+def missing_parts(op: Operation, spec: OpSpec) -> Iterator[str]:
+    """What an operation lacks; rules look only at one that has all its parts."""
+    yield from check_counts(op, spec)
+    yield from check_present(op, spec)
+
+
 def _messages(op: Operation, spec: OpSpec) -> Iterator[str]:
-    missing = [*check_counts(op, spec), *check_present(op, spec)]
+    missing = list(missing_parts(op, spec))
     if missing:
         # Nothing else can be asked of an op that lacks a part.
         yield from missing

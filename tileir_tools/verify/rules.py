@@ -1,4 +1,4 @@
-"""What a rule about one op is, and the words that rules share.
+"""What rules are, and the words that they share.
 
 Place in the flow: beside Module, below the files that hold rules by subject; imports `model`.
 """
@@ -12,6 +12,9 @@ from ..model import Operation, TileType, Value
 
 # Yields what is wrong with an op, as sentences without a position and without the name of the op.
 Rule: TypeAlias = Callable[[Operation], Iterator[str]]
+
+# What rules about a region, an entry or a module yield: operations, and what is wrong with each.
+Found: TypeAlias = Iterator[tuple[Operation, str]]
 
 
 def value_of(op: Operation, name: str) -> Value:

@@ -1,6 +1,7 @@
 """The walk over a module: every operation by itself, where its values come from, its regions.
 
-Place in the flow: beside Module; imports `model`, `breaches` and the files that hold rules by subject.
+Place in the flow: beside Module; imports `dialect`, `model`, `breaches` and the files that hold rules by
+subject.
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
+from ..dialect import OpSpec
 from ..model import Block, Entry, Global, Module, Operation, Region, Value
 from . import control, reductions, symbols
 from .breaches import Breaches
-from .operation import check_operation
+from .operation import check_operation, missing_parts
 from .types import check_type
 
 _type_of = attrgetter("type")
@@ -27,13 +29,12 @@ def check_structure(module: Module, breaches: Breaches) -> None:
     if len(_valid) > _MEMORY_LIMIT:
         _valid.clear()
     walk = _Walk(module, breaches)
-    breaches.add_all(symbols.check_symbols(module))
     walk.operations(module.operations)
 
 
 class _Walk:
     def __init__(self, module: Module, breaches: Breaches):
-        self.globals: dict[str, Global] = {g.symbol: g for g in module.globals}
+        self.symbols = symbols.symbols_of(module)
         self.breaches = breaches
         # The values in scope.
         self.visible: set[Value] = set()
@@ -55,25 +56,29 @@ class _Walk:
                     *map(_type_of, op.results),
                     *op.attributes.items(),
                 )
-                complete = key in _valid or self._by_itself(op, key)
+                complete = key in _valid or self._by_itself(op, spec, key)
                 if complete and (op.regions or spec.mnemonic in _IN_CONTEXT):
-                    self._in_context(op)
+                    self._in_context(op, spec)
             for region in op.regions:
                 self._region(op, region)
             visible.update(op.results)
 
-    def _by_itself(self, op: Operation, key: tuple[object, ...]) -> bool:
+    def _by_itself(self, op: Operation, spec: OpSpec, key: tuple[object, ...]) -> bool:
         """Note what is wrong with an op by itself; whether it has all its parts."""
-        assert op.spec is not None
-        messages = check_operation(op, op.spec)
+        messages = check_operation(op, spec)
         if not messages:
             _valid.add(key)
             return True
         for message in messages:
             self.breaches.add(op, message)
-        return _has_all_parts(op)
+        return next(missing_parts(op, spec), None) is None
 
-    def _in_context(self, op: Operation) -> None:
+    def _in_context(self, op: Operation, spec: OpSpec) -> None:
+        """Note what is wrong with an op where it stands, and with its regions."""
+        missing = list(control.check_regions(op, spec))
+        if missing:
+            self.breaches.add_all(missing)
+            return
         if op.name in ("reduce", "scan"):
             found = reductions.check_body(op)
         elif isinstance(op, Entry):
@@ -81,10 +86,12 @@ class _Walk:
         elif isinstance(op, Global):
             found = symbols.check_global(op)
         elif op.name == "get_global":
-            found = symbols.check_get_global(op, self.globals)
+            found = symbols.check_get_global(op, self.symbols)
         else:
             found = control.CHECKS[op.name](op)
         self.breaches.add_all(found)
+        if isinstance(op, (Entry, Global)):
+            self.breaches.add_all(symbols.check_symbol(op, self.symbols))
 
     def _region(self, op: Operation, region: Region) -> None:
         self.breaches.add_all(control.check_region(op, region))
@@ -107,14 +114,7 @@ class _Walk:
             self.visible.difference_update(inner.results)
 
 
-_IN_CONTEXT = frozenset({"get_global", "global", *control.CHECKS})
-
-
-def _has_all_parts(op: Operation) -> bool:
-    """Whether the counts are right and every region has the block that rules look into."""
-    from .attributes import check_present
-    from .operands import check_counts
-
-    assert op.spec is not None
-    missing = next(check_counts(op, op.spec), None) or next(check_present(op, op.spec), None)
-    return missing is None
+# Ops with rules about where they stand, or about their regions.
+_IN_CONTEXT = frozenset(
+    {"entry", "testing$func", "get_global", "global", "reduce", "scan", *control.CHECKS}
+)

@@ -19,20 +19,25 @@ from ..model import (
     TileType,
     TypeAttr,
 )
-from .control import Found
+from .rules import Found
 from .types import check_type
 
 
-def check_symbols(module: Module) -> Found:
-    """Every symbol of a module is defined once."""
-    seen: set[str] = set()
+def symbols_of(module: Module) -> dict[str, Operation]:
+    """What each symbol of a module names; the first where several have it."""
+    found: dict[str, Operation] = {}
     for op in module.operations:
         name = op.attributes.get("sym_name")
-        if not isinstance(name, StringAttr):
-            continue
-        if name.value in seen:
-            yield op, f"symbol @{name.value} is already defined"
-        seen.add(name.value)
+        if isinstance(name, StringAttr):
+            found.setdefault(name.value, op)
+    return found
+
+
+def check_symbol(op: Operation, symbols: dict[str, Operation]) -> Found:
+    """What has a symbol is the only one that has it."""
+    name = op.attributes.get("sym_name")
+    if isinstance(name, StringAttr) and symbols.get(name.value, op) is not op:
+        yield op, f"symbol @{name.value} is already defined"
 
 
 def check_entry(entry: Entry) -> Found:
@@ -48,9 +53,7 @@ def check_entry(entry: Entry) -> Found:
         for k, argument in enumerate(function.inputs):
             if isinstance(argument, TileType) and argument.shape:
                 yield entry, f"argument {k} of an entry must be a scalar, found {argument}"
-    if not entry.regions or not entry.regions[0].blocks:
-        yield entry, f"{entry.name} has no body"
-    elif [v.type for v in entry.arguments] != list(function.inputs):
+    if [v.type for v in entry.arguments] != list(function.inputs):
         yield entry, f"the body of {entry.name} must take the arguments of its type"
 
 
@@ -65,16 +68,21 @@ def check_global(op: Global) -> Found:
         yield op, f"a global has one dimension, found {value.type}"
 
 
-def check_get_global(op: Operation, globals: dict[str, Global]) -> Found:
+def check_get_global(op: Operation, symbols: dict[str, Operation]) -> Found:
     """A `get_global` names a global and points to its elements."""
     name = op.attributes["name"]
     assert isinstance(name, SymbolRefAttr)
-    found = globals.get(name.value)
-    if found is None:
+    target = symbols.get(name.value)
+    if target is not None and target.spec is None:
+        # Some printers leave the value of a global out: nobody knows its elements.
+        return
+    if not isinstance(target, Global):
         yield op, f"@{name.value} is no global of this module"
         return
-    type = op.results[0].type
+    type, value = op.results[0].type, target.attributes.get("value")
     pointer = type.element if isinstance(type, TileType) else None
-    if isinstance(pointer, PointerType) and pointer.pointee is not found.value.type.element:
-        element = found.value.type.element
+    if not isinstance(pointer, PointerType) or not isinstance(value, DenseElementsAttr):
+        return
+    if pointer.pointee is not value.type.element:
+        element = value.type.element
         yield op, f"the result points to {pointer.pointee}, @{name.value} has elements of {element}"

@@ -21,8 +21,7 @@ from ..model import (
     Value,
     ViewType,
 )
-from .control import Found
-from .rules import tile_of
+from .rules import Found, tile_of
 
 # Element type -> the oldest target that has it.
 _SINCE: dict[str, int] = {

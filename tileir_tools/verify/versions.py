@@ -16,9 +16,9 @@ from ..dialect.availability import newer_parts, type_since
 from ..dialect.bytecode import version_key
 from ..errors import UsageError
 from ..model import Module, Operation, Type, Value, ViewType
-from .control import Found, leaves_through_loop
+from .control import leaves_through_loop
 from .reductions import UNSAFE_AHEAD
-from .rules import tile_of, value_of
+from .rules import Found, tile_of, value_of
 
 # Up to this version compilers were as strict as the public definition.
 _STRICT_UNTIL = "13.3"
