@@ -41,7 +41,7 @@ def _diagnostics(
     from tileir_tools.verify import verify
 
     try:
-        modules = load_all(file)
+        modules = load_all(file, fragments=True)
     except ParseError as error:
         return error.diagnostics
     except BytecodeError as error:

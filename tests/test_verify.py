@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tileir_tools import parse, verify
+from tileir_tools import parse, parse_all, verify
+from tileir_tools.errors import ConversionError, ParseError
 from tileir_tools.model import Operation
 
 
@@ -133,3 +134,57 @@ def test_an_operation_has_its_regions() -> None:
     assert [d.message for d in verify(module)] == ["if has nothing in its region 'thenRegion'"]
     branch.regions = ()
     assert [d.message for d in verify(module)] == ["if has 0 regions, it takes 2"]
+
+
+# -- operations outside of an entry -----------------------------------------------------------------
+
+FRAGMENT = (
+    "%0 = cuda_tile.constant <i32: 1> : tile<i32>\n"
+    "%1 = cuda_tile.addi %0, %0 : tile<i32>\n"
+    "entry @k(%0: tile<i32>) {\n  %1 = negi %0 : tile<i32>\n  return\n}\n"
+    "%2 = cuda_tile.exti %1 signed : tile<i32> -> tile<i16>\n"
+    "cuda_tile.continue\n"
+)
+
+
+def test_operations_outside_of_an_entry_are_errors_unless_they_are_asked_for() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse_all(FRAGMENT)
+    assert caught.value.diagnostics[0].message == (
+        "expected an entry, a global or a module, found 'cuda_tile.exti'"
+    )
+
+
+def test_operations_outside_of_an_entry_are_checked() -> None:
+    (module,) = parse_all(FRAGMENT, fragments=True)
+    assert [(d.severity, d.message) for d in module.warnings] == [
+        ("warning", "operations outside of an entry: bytecode cannot hold them")
+    ]
+    assert [(d.span.line if d.span else 0, d.message) for d in module.verify()] == [
+        (7, "exti: cannot extend i32 to i16, which is no wider"),
+        (8, "continue has nothing around it to leave"),
+    ]
+    with pytest.raises(ConversionError, match="operation fragment, which is not known"):
+        module.to_bytecode()
+
+
+def test_errors_in_operations_outside_of_an_entry_are_all_reported() -> None:
+    text = (
+        "%0 = cuda_tile.negi %a : tile<i32>\n"
+        "%1 = cuda_tile.constant <i32: 1> : tile<i32>\n"
+        "%2 = cuda_tile.addi %1, %b : tile<i32>\n"
+        "addi %1, %1 : tile<i32>\n"
+    )
+    with pytest.raises(ParseError) as caught:
+        parse_all(text, fragments=True)
+    assert [d.render().split("\n")[0] for d in caught.value.diagnostics] == [
+        "<string>:1:21: error: %a is not defined here",
+        "<string>:3:25: error: %b is not defined here",
+        "<string>:4:1: error: expected an entry, a global or a module, found 'addi'",
+    ]
+
+
+def test_an_entry_does_not_see_what_stands_outside() -> None:
+    text = "%0 = cuda_tile.constant <i32: 1> : tile<i32>\nentry @k() {\n%1 = negi %0 : tile<i32>\nreturn }"
+    with pytest.raises(ParseError, match="%0 is not defined here"):
+        parse_all(text, fragments=True)

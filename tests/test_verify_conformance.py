@@ -35,10 +35,10 @@ def chunks(file: str) -> list[str]:
 
 
 def errors(record: dict[str, Any], **options: Any) -> list[Diagnostic]:
-    """What we say of a chunk."""
+    """What `tileir verify` says of a chunk."""
     text = chunks(record["file"])[record["chunk"]]
     try:
-        modules = parse_all(text)
+        modules = parse_all(text, fragments=True)
     except ParseError as error:
         return error.diagnostics
     except ForeignFormatError:
@@ -86,7 +86,7 @@ def test_first_lines_differ_where_the_page_says() -> None:
         if line != record["errors"][0]["line"]:
             found.add((record["file"], record["chunk"]))
     assert found == listed("First errors on another line")
-    assert len(found) < 0.05 * len(usable)
+    assert len(found) < 0.01 * len(usable)
 
 
 @needs_inputs

@@ -32,6 +32,10 @@ class _Locations(Protocol):
     def location(self, index: int) -> Location: ...
 
 
+# The opaque operation that holds what stands outside of an entry, in a module that was read with fragments.
+FRAGMENT = "fragment"
+
+
 class Value:
     """The result of an operation or an argument of a block.
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from ..dialect import OpSpec
 from ..model import (
+    FRAGMENT,
     Block,
     Entry,
     FunctionType,
@@ -59,6 +60,10 @@ def check_regions(op: Operation, spec: OpSpec) -> Found:
 
 def check_region(op: Operation, region: Region) -> Found:
     """A region has one block, which ends in its only terminator."""
+    if op.name == FRAGMENT:
+        for inner in region.block.operations:
+            if inner.terminator:
+                yield inner, f"{inner.name} has nothing around it to leave"
     if op.spec is None:
         return
     if len(region.blocks) > 1:

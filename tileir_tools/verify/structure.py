@@ -59,6 +59,8 @@ class _Walk:
                 complete = key in _valid or self._by_itself(op, spec, key)
                 if complete and (op.regions or spec.mnemonic in _IN_CONTEXT):
                     self._in_context(op, spec)
+            else:
+                self._types(op, op.results)
             for region in op.regions:
                 self._region(op, region)
             visible.update(op.results)
@@ -102,10 +104,13 @@ class _Walk:
             self._block(op, block)
         self.visible = outside
 
-    def _block(self, op: Operation, block: Block) -> None:
-        for type in {argument.type for argument in block.arguments}:
+    def _types(self, op: Operation, values: Sequence[Value]) -> None:
+        for type in {value.type: None for value in values}:
             for message in check_type(type):
                 self.breaches.add(op, f"{op.name}: {message}")
+
+    def _block(self, op: Operation, block: Block) -> None:
+        self._types(op, block.arguments)
         self.visible.update(block.arguments)
         self.operations(block.operations)
         # Values defined inside are visible only inside.
