@@ -96,6 +96,16 @@ def test_hints() -> None:
     assert "hints name 'sm_100a', which is no target" in strict[0].message
 
 
+def test_hints_of_an_operation_that_takes_none() -> None:
+    module = parse("entry @k(%a: tile<i32>) {\n%0 = negi %a : tile<i32>\nreturn }")
+    hinted = parse("entry @k() optimization_hints=<sm_90 = {latency = 3}> { return }")
+    negi = next(module.find("negi"))
+    negi.attributes["optimization_hints"] = hinted.entries[0].attributes["optimization_hints"]
+    assert [d.message for d in verify(module, strict_hints=True)] == [
+        "negi takes no hint 'latency'; known: none"
+    ]
+
+
 def test_a_region_takes_one_block() -> None:
     module = parse(
         '"cuda_tile.module"() <{sym_name = "m"}> ({\n'

@@ -471,6 +471,18 @@ def test_debug_info(inner: str, entry: str, found: list[str]) -> None:
     assert [f"{d.span.where()[9:]} {d.message}" for d in verify(parse(text)) if d.span] == found
 
 
+def test_debug_info_of_globals_and_of_several_entries() -> None:
+    text = (
+        f"{DEBUG}entry @k() {{\n  return loc(#in_own)\n}} loc(#in_own)\n"
+        "global @g <i32: 1> : tile<1xi32> loc(#in_own)\n"
+        "entry @o() {\n  return loc(#in_own)\n} loc(#in_other)\n"
+    )
+    assert [f"{d.span.line} {d.message}" for d in verify(parse(text)) if d.span] == [
+        "12 global has a debug-info scope; only entries and what is in them do",
+        '14 return has the debug-info scope "k", its entry has "o"',
+    ]
+
+
 # -- versions and targets ---------------------------------------------------------------------------
 
 VERSIONS = {

@@ -46,16 +46,17 @@ def verify(
         versions.check_known(bytecode_version)
     if arch is not None:
         targets.check_known(arch)
-    structure.check_structure(module, breaches)
+    operations = structure.check_structure(module, breaches)
     if bytecode_version is not None:
         broken = frozenset(breaches.broken)
-        breaches.add_all(versions.check_version(module, bytecode_version, broken))
+        breaches.add_all(versions.check_version(operations, bytecode_version, broken))
     else:
-        breaches.add_all(versions.check_tanh(module), "warning")
+        breaches.add_all(versions.check_tanh(operations), "warning")
     if arch is not None:
-        breaches.add_all(targets.check_target(module, arch, frozenset(breaches.broken)))
-    breaches.add_all(locations.check_locations(module))
-    breaches.add_all(hints.check_hints(module), "error" if strict_hints else "warning")
+        broken = frozenset(breaches.broken)
+        breaches.add_all(targets.check_target(operations, arch, broken))
+    breaches.add_all(locations.check_locations(operations))
+    breaches.add_all(hints.check_hints(operations), "error" if strict_hints else "warning")
     return breaches.in_order()
 
 

@@ -6,10 +6,10 @@ dialect's public definition (NVIDIA/cuda-tile, 13.3).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..dialect import ARCHES, BOOLEAN_HINTS, DEFAULT_KEY, HINT_KEYS
-from ..model import Attribute, BoolAttr, DictAttr, IntegerAttr, Module, Operation
+from ..model import Attribute, BoolAttr, DictAttr, IntegerAttr, Operation
 from .rules import Found
 
 # Hint -> values that it may have, and how an error says them.
@@ -24,10 +24,10 @@ _ALLOWED: dict[str, tuple[range | tuple[int, ...], str]] = {
 _SINGLE_CTA = ("sm_80", "sm_86", "sm_87", "sm_88", "sm_89")
 
 
-def check_hints(module: Module) -> Found:
+def check_hints(operations: Iterable[Operation]) -> Found:
     """Targets, keys and values that the dialect does not know."""
-    for op in module.walk():
-        if op.hints is not None and op.spec is not None:
+    for op in operations:
+        if "optimization_hints" in op.attributes and op.hints is not None and op.spec is not None:
             for message in _problems(op):
                 yield op, message
 

@@ -6,6 +6,8 @@ dialect (NVIDIA/cuda-tile, 13.3). Each function yields operations and what is wr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..errors import BytecodeError
 from ..model import (
     CallSiteLoc,
@@ -16,7 +18,6 @@ from ..model import (
     Entry,
     FusedLoc,
     Location,
-    Module,
     NameLoc,
     Operation,
 )
@@ -32,18 +33,16 @@ class _Unreadable(Exception):
         self.error = error
 
 
-def check_locations(module: Module) -> Found:
-    """Every breach in a module.
+def check_locations(operations: Iterable[Operation]) -> Found:
+    """Every breach in the operations of a module, which come in the order of the text.
 
     Debug information of bytecode is decoded here, most of it for the first time. Where that fails nothing more
     is said: the rest of it is of no more use.
     """
+    checker = _Checker()
     try:
-        for op in module.operations:
-            if isinstance(op, Entry):
-                yield from _entry(op)
-            elif _scoped(_location(op)) is not None:
-                yield op, f"{op.name} has a debug-info scope; only entries and what is in them do"
+        for op in operations:
+            yield from checker.operation(op)
     except _Unreadable as broken:
         message = f"{broken.error.message} (byte {broken.error.offset})"
         yield broken.op, f"the debug information of {broken.op.name} is not valid: {message}"
@@ -57,42 +56,56 @@ def _location(op: Operation) -> Location:
         raise _Unreadable(op, error) from None
 
 
-def _entry(entry: Entry) -> Found:
-    location = _location(entry)
-    if isinstance(location, CallSiteLoc):
-        yield entry, "the location of an entry cannot be a call site"
-    scoped = _scoped(location)
-    subprogram = None
-    if scoped is not None:
-        subprogram = _subprogram(scoped.scope)
+class _Checker:
+    def __init__(self) -> None:
+        # Whether the operations that come are in an entry, and its subprogram.
+        self.in_entry = False
+        self.subprogram: DISubprogram | None = None
+        # Locations that are right in this entry: it has far fewer locations than operations.
+        self.known: set[Location] = set()
+        # Wrong subprograms, which are named once for each entry, where they are first.
+        self.named: set[DISubprogram] = set()
+
+    def operation(self, op: Operation) -> Iterable[tuple[Operation, str]]:
+        location = _location(op)
+        if op.parent is None or op.parent.parent is None:
+            self.in_entry = isinstance(op, Entry)
+            self.known, self.named = set(), set()
+            return self._entry(op, location) if isinstance(op, Entry) else _global(op, location)
+        if location in self.known or not self.in_entry:
+            return ()
+        return self._inner(op, location)
+
+    def _entry(self, entry: Entry, location: Location) -> Found:
+        if isinstance(location, CallSiteLoc):
+            yield entry, "the location of an entry cannot be a call site"
+        scoped = _scoped(location)
+        self.subprogram = _subprogram(scoped.scope) if scoped is not None else None
+        if scoped is None:
+            return
         if not isinstance(scoped.scope, DISubprogram):
             yield entry, "the debug-info scope of an entry must be a di_subprogram"
         elif scoped.scope.linkage_name != entry.symbol:
             name = scoped.scope.linkage_name
             yield entry, f'the debug-info scope of @{entry.symbol} has the linkage name "{name}"'
-    yield from _body(entry, subprogram)
 
-
-def _body(entry: Entry, subprogram: DISubprogram | None) -> Found:
-    """Operations are in the subprogram of their entry. Each other one is named once, where it is first."""
-    # Location -> whether it is right: a kernel has far fewer locations than operations.
-    known: dict[Location, bool] = {}
-    named: set[DISubprogram] = set()
-    for op in entry.walk():
-        location = _location(op)
-        if op is entry or known.get(location, False):
-            continue
+    def _inner(self, op: Operation, location: Location) -> Found:
         scoped = _scoped(location)
         found = _subprogram(scoped.scope) if scoped is not None else None
-        known[location] = found is None or found is subprogram
-        if found is None or known[location] or found in named:
-            continue
-        named.add(found)
-        if subprogram is None:
-            yield op, f'{op.name} has a debug-info scope, "{found.name}"; its entry has none'
-        else:
-            theirs, own = found.name, subprogram.name
-            yield op, f'{op.name} has the debug-info scope "{theirs}", its entry has "{own}"'
+        if found is None or found is self.subprogram:
+            self.known.add(location)
+        elif found not in self.named:
+            self.named.add(found)
+            if self.subprogram is None:
+                yield op, f'{op.name} has a debug-info scope, "{found.name}"; its entry has none'
+            else:
+                theirs, own = found.name, self.subprogram.name
+                yield op, f'{op.name} has the debug-info scope "{theirs}", its entry has "{own}"'
+
+
+def _global(op: Operation, location: Location) -> Found:
+    if _scoped(location) is not None:
+        yield op, f"{op.name} has a debug-info scope; only entries and what is in them do"
 
 
 def _scoped(location: Location) -> DILoc | None:

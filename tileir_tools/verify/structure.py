@@ -24,24 +24,27 @@ _valid: set[tuple[object, ...]] = set()
 _MEMORY_LIMIT = 100_000
 
 
-def check_structure(module: Module, breaches: Breaches) -> None:
-    """Note everything that is wrong with the operations of a module."""
+def check_structure(module: Module, breaches: Breaches) -> list[Operation]:
+    """Note everything that is wrong with the operations of a module; all of them, in the order of the text."""
     if len(_valid) > _MEMORY_LIMIT:
         _valid.clear()
     walk = _Walk(module, breaches)
     walk.operations(module.operations)
+    return walk.walked
 
 
 class _Walk:
     def __init__(self, module: Module, breaches: Breaches):
         self.symbols = symbols.symbols_of(module)
         self.breaches = breaches
+        self.walked: list[Operation] = []
         # The values in scope.
         self.visible: set[Value] = set()
 
     def operations(self, operations: Sequence[Operation]) -> None:
-        visible = self.visible
+        visible, walked = self.visible, self.walked
         for op in operations:
+            walked.append(op)
             for value in op.operands:
                 if value not in visible:
                     name = value.name or "a value"

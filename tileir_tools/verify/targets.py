@@ -6,13 +6,12 @@ go by what tileiras compiles.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
 from ..dialect import ARCHES
 from ..errors import UsageError
 from ..model import (
     ElementType,
-    Module,
     Operation,
     PointerType,
     TensorViewType,
@@ -41,10 +40,10 @@ def check_known(arch: str) -> None:
         raise UsageError(f"unknown arch '{arch}'; known: {', '.join(ARCHES)}")
 
 
-def check_target(module: Module, arch: str, broken: Container[Operation]) -> Found:
-    """Everything in a module that a target cannot do; operations that are broken are passed over."""
+def check_target(operations: Iterable[Operation], arch: str, broken: Container[Operation]) -> Found:
+    """Everything that a target cannot do; operations that are broken are passed over."""
     target = int(arch.removeprefix("sm_"))
-    for op in module.walk():
+    for op in operations:
         if op in broken:
             continue
         named: set[str] = set()

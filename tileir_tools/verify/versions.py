@@ -9,13 +9,13 @@ Without a stated version a module is valid where some version takes it.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from ..dialect import VERSIONS
 from ..dialect.availability import newer_parts, type_since
 from ..dialect.bytecode import version_key
 from ..errors import UsageError
-from ..model import Module, Operation, Type, Value, ViewType
+from ..model import Operation, Type, Value, ViewType
 from .control import leaves_through_loop
 from .reductions import UNSAFE_AHEAD
 from .rules import Found, tile_of, value_of
@@ -36,17 +36,21 @@ def check_known(version: str) -> None:
         raise UsageError(f"unknown bytecode version '{version}'; known: {', '.join(VERSIONS)}")
 
 
-def check_tanh(module: Module) -> Found:
+def check_tanh(operations: Iterable[Operation]) -> Found:
     """What to say of a module without a stated version, since no two versions agree on it."""
-    for op in module.find("tanh"):
+    for op in operations:
+        if op.name != "tanh":
+            continue
         mode = op.keyword("rounding_mode")
         if mode not in _TANH_MODES:
             yield op, f"tanh: rounding_mode {mode} is ignored up to {_STRICT_UNTIL}, later an error"
 
 
-def check_version(module: Module, version: str, broken: Container[Operation]) -> Found:
-    """Everything in a module that a version does not take; operations that are broken are passed over."""
-    for op in module.walk():
+def check_version(
+    operations: Iterable[Operation], version: str, broken: Container[Operation]
+) -> Found:
+    """Everything that a version does not take; operations that are broken are passed over."""
+    for op in operations:
         if op in broken:
             continue
         for what, since in newer_parts(op, version):
