@@ -143,6 +143,29 @@ def find_tool(name: str) -> str | None:
     return found
 
 
+def bench_verify(files: list[Path], runs: int) -> None:
+    """Verifying a module beside reading it, kernel by kernel."""
+    from tileir_tools import parse_all, verify
+
+    def both(text: str) -> float:
+        gc.collect()
+        start = time.perf_counter()
+        modules = parse_all(text)
+        middle = time.perf_counter()
+        for module in modules:
+            verify(module)
+        return (time.perf_counter() - middle) / (middle - start)
+
+    texts = [p.read_text() for p in files]
+    gc.collect()
+    gc.freeze()
+    ratios = [statistics.median(both(text) for _ in range(runs)) for text in texts]
+    gc.unfreeze()
+    slow = statistics.quantiles(ratios, n=10)[-1]
+    result = f"{statistics.median(ratios):.2f}x, {slow:.2f}x for the slowest tenth"
+    row("verify beside text -> Module, median of kernels", result, "<= 1x")
+
+
 def bench_write(files: list[Path], runs: int) -> None:
     """Module to text in process, beside reading."""
     from tileir_tools import parse_all
@@ -279,6 +302,7 @@ def main() -> None:
     bench_diff(files, options.diff_ir_sh, options.runs)
     bench_read(files, max(3, options.runs // 2))
     bench_bytecode(files, 3)
+    bench_verify(files, 3)
     bench_write(files, 3)
     bench_passes(files)
     bench_mlir(files, 3)

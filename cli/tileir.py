@@ -25,6 +25,7 @@ _COMMANDS = {
     "show": "show",
     "validate": "validate",
     "variants": "variants",
+    "verify": "verify",
 }
 
 

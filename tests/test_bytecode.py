@@ -280,3 +280,27 @@ def test_going_back_to_an_older_version_refuses_by_name() -> None:
 def test_opcodes_are_one_for_one_op() -> None:
     assert len(set(OPCODES.values())) == len(OPCODES)
     assert set(OPCODES) <= set(OPS)
+
+
+def test_keywords_and_pointer_attributes_of_later_versions_are_refused_by_name() -> None:
+    away = parse(
+        "entry @k(%f: tile<f32>) {\n%0 = ftof %f rounding<nearest_away> : tile<f32> -> tile<tf32>\nreturn }"
+    )
+    with pytest.raises(ConversionError, match="rounding_mode nearest_away of ftof"):
+        away.to_bytecode("13.3")
+    assert parse(away.to_bytecode()).bytecode_version == "13.4"
+    multicast = parse("entry @k(%p: tile<ptr<f32, <multicast>>>) { return }")
+    with pytest.raises(ConversionError, match=r"needs 13\.5"):
+        multicast.to_bytecode("13.4")
+    assert parse(multicast.to_bytecode()).bytecode_version == "13.5"
+    assert (
+        parse("entry @k(%p: tile<ptr<f32, <none>>>) { return }").to_bytecode()[8:10] == b"\x0d\x04"
+    )
+
+
+def test_operations_of_other_dialects_are_refused_by_name() -> None:
+    module = parse('cuda_tile.module @m {\n  "some.op"() : () -> ()\n}')
+    assert [op.name for op in module.operations] == ["some.op"]
+    assert '"some.op"() : () -> ()' in module.to_text()
+    with pytest.raises(ConversionError, match=r"operation some\.op, which is not known"):
+        module.to_bytecode()

@@ -45,6 +45,78 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
     return path
 
 
+# -- tileir verify ----------------------------------------------------------------------------------
+
+
+def test_verify_a_valid_file() -> None:
+    done = tool("tileir", "verify", MATMUL)
+    assert done.returncode == 0
+    assert done.stdout == f"{MATMUL}: valid\n".encode()
+    assert done.stderr == b""
+
+
+def test_verify_reports_every_error(tmp_path: Path) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(
+        "entry @k(%i: tile<i32>) optimization_hints=<sm_1 = {}> {\n"
+        "  %0 = iota : tile<6xi32>\n"
+        "  %1 = negi %i overflow<no_unsigned_wrap> : tile<i32>\n"
+        "  return\n}\n"
+    )
+    done = tool("tileir", "verify", path)
+    assert done.returncode == 1
+    lines = done.stdout.decode().splitlines()
+    assert lines[0].startswith(f"{path}:1:1: warning: hints name 'sm_1', which is no target")
+    assert f"{path}:2:3: error: iota: the dimensions of tile<6xi32> must be powers of two" in lines
+    assert lines[-1] == f"{path}: not valid, 2 errors, 1 warning"
+    document = check(tool("tileir", "verify", path, "--strict-hints", "--format", "json").stdout)
+    assert (document["valid"], document["errors"], document["warnings"]) == (False, 3, 0)
+    assert document["diagnostics"][2] == {  # type: ignore[index]
+        "severity": "error",
+        "message": "negi: overflow must be one of none, no_signed_wrap, no_wrap, "
+        "found no_unsigned_wrap",
+        "line": 3,
+        "column": 3,
+    }
+
+
+def test_verify_what_does_not_parse(tmp_path: Path) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text("entry @k() {\n  %0 = negi %2 : tile<i32>\n}\n")
+    done = tool("tileir", "verify", path, "--format", "json")
+    assert done.returncode == 1
+    assert check(done.stdout)["diagnostics"] == [
+        {"severity": "error", "message": "%2 is not defined here", "line": 2, "column": 13}
+    ]
+
+
+def test_verify_bytecode(tmp_path: Path) -> None:
+    binary = MATMUL.with_suffix(".tileirbc")
+    assert tool("tileir", "verify", binary).returncode == 0
+    path = tmp_path / "k.tileirbc"
+    path.write_bytes(binary.read_bytes()[:-40])
+    done = tool("tileir", "verify", path, "--format", "json")
+    assert done.returncode == 1
+    (found,) = check(done.stdout)["diagnostics"]  # type: ignore[misc]
+    assert "(byte " in found["message"]
+    assert found["line"] is None
+    old = tool("tileir", "verify", binary, "--bytecode-version", "13.1")
+    assert old.returncode in (0, 1)
+
+
+def test_verify_what_is_something_else(tmp_path: Path) -> None:
+    assert tool("tileir", "verify", tmp_path / "missing.mlir").returncode == 3
+    path = tmp_path / "k.mlir"
+    path.write_text("tt.func @k() {}\n")
+    assert tool("tileir", "verify", path).returncode == 3
+    done = tool("tileir", "verify", MATMUL, "--bytecode-version", "12")
+    assert done.returncode == 3
+    assert done.stderr == (
+        b"error: unknown bytecode version '12'; known: 13.1, 13.2, 13.3, 13.4, 13.5\n"
+    )
+    assert tool("tileir", "verify", MATMUL, "--arch", "sm_1").returncode == 3
+
+
 # -- tileir-diff ------------------------------------------------------------------------------------
 
 

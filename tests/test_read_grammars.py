@@ -426,3 +426,11 @@ def test_literals_of_any_characters_give_literal_errors(text: str) -> None:
         parse_all(f"entry @k(%a: {text}) {{}}")
     except TileIRError:
         return
+
+
+def test_brackets_that_begin_with_a_key_and_a_new_line() -> None:
+    text = "entry @k() { return {a = #cuda_tile.optimization_hints<sm_90\n={occupancy = 2}>} }"
+    (module,) = parse_all(text)
+    (operation,) = module.entries[0].body.operations
+    assert reads("attribute", "#cuda_tile.optimization_hints<sm_90\n={occupancy = 2}>")
+    assert type(operation.attributes["a"]).__name__ == "OptimizationHintsAttr"

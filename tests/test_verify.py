@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tileir_tools import load_all, parse, verify
+from tileir_tools import parse, parse_all, verify
+from tileir_tools.errors import ConversionError, ParseError
 from tileir_tools.model import Operation
-
-ROOT = Path(__file__).resolve().parent.parent
-FIXTURES = sorted((ROOT / "tests" / "fixtures" / "kernels").glob("*.mlir"))
-CORPUS = ROOT.parent / "shared" / "corpus"
 
 
 def messages(text: str, **options: bool) -> list[str]:
     return [f"{d.span.line if d.span else 0}: {d.message}" for d in verify(parse(text), **options)]
-
-
-def test_fixtures_are_valid() -> None:
-    for path in FIXTURES:
-        for module in load_all(path):
-            assert [d for d in verify(module) if d.severity == "error"] == [], path
-
-
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="needs ../shared/corpus")
-def test_corpus_is_valid() -> None:
-    for path in sorted(CORPUS.rglob("*.mlir")):
-        for module in load_all(path):
-            assert [d.render() for d in verify(module) if d.severity == "error"] == []
 
 
 @pytest.mark.parametrize(
@@ -114,6 +96,16 @@ def test_hints() -> None:
     assert "hints name 'sm_100a', which is no target" in strict[0].message
 
 
+def test_hints_of_an_operation_that_takes_none() -> None:
+    module = parse("entry @k(%a: tile<i32>) {\n%0 = negi %a : tile<i32>\nreturn }")
+    hinted = parse("entry @k() optimization_hints=<sm_90 = {latency = 3}> { return }")
+    negi = next(module.find("negi"))
+    negi.attributes["optimization_hints"] = hinted.entries[0].attributes["optimization_hints"]
+    assert [d.message for d in verify(module, strict_hints=True)] == [
+        "negi takes no hint 'latency'; known: none"
+    ]
+
+
 def test_a_region_takes_one_block() -> None:
     module = parse(
         '"cuda_tile.module"() <{sym_name = "m"}> ({\n'
@@ -126,3 +118,83 @@ def test_a_region_takes_one_block() -> None:
     )
     messages = [d.message for d in verify(module)]
     assert messages == ["a region of entry has 2 blocks, it takes one"]
+
+
+def test_a_symbol_is_defined_once() -> None:
+    module = parse("entry @a() { return }\nentry @b() { return }")
+    module.entries[1].attributes["sym_name"] = module.entries[0].attributes["sym_name"]
+    (found,) = verify(module)
+    assert found.message == "symbol @a is already defined"
+    assert found.span is not None
+    assert found.span.line == 2
+
+
+def test_a_global_that_is_not_known_is_passed_over() -> None:
+    text = (
+        "global @x alignment = 8 : tile<8xf32>\n"
+        "entry @k() {\n%0 = get_global @x : tile<ptr<f32>>\nreturn\n}"
+    )
+    assert messages(text) == []
+
+
+def test_an_operation_has_its_regions() -> None:
+    module = parse("entry @k(%b: tile<i1>) {\nif %b {\nyield\n}\nreturn\n}")
+    branch = next(module.find("if"))
+    branch.regions[0].blocks.clear()
+    assert [d.message for d in verify(module)] == ["if has nothing in its region 'thenRegion'"]
+    branch.regions = ()
+    assert [d.message for d in verify(module)] == ["if has 0 regions, it takes 2"]
+
+
+# -- operations outside of an entry -----------------------------------------------------------------
+
+FRAGMENT = (
+    "%0 = cuda_tile.constant <i32: 1> : tile<i32>\n"
+    "%1 = cuda_tile.addi %0, %0 : tile<i32>\n"
+    "entry @k(%0: tile<i32>) {\n  %1 = negi %0 : tile<i32>\n  return\n}\n"
+    "%2 = cuda_tile.exti %1 signed : tile<i32> -> tile<i16>\n"
+    "cuda_tile.continue\n"
+)
+
+
+def test_operations_outside_of_an_entry_are_errors_unless_they_are_asked_for() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse_all(FRAGMENT)
+    assert caught.value.diagnostics[0].message == (
+        "expected an entry, a global or a module, found 'cuda_tile.exti'"
+    )
+
+
+def test_operations_outside_of_an_entry_are_checked() -> None:
+    (module,) = parse_all(FRAGMENT, fragments=True)
+    assert [(d.severity, d.message) for d in module.warnings] == [
+        ("warning", "operations outside of an entry: bytecode cannot hold them")
+    ]
+    assert [(d.span.line if d.span else 0, d.message) for d in module.verify()] == [
+        (7, "exti: cannot extend i32 to i16, which is no wider"),
+        (8, "continue has nothing around it to leave"),
+    ]
+    with pytest.raises(ConversionError, match="operation fragment, which is not known"):
+        module.to_bytecode()
+
+
+def test_errors_in_operations_outside_of_an_entry_are_all_reported() -> None:
+    text = (
+        "%0 = cuda_tile.negi %a : tile<i32>\n"
+        "%1 = cuda_tile.constant <i32: 1> : tile<i32>\n"
+        "%2 = cuda_tile.addi %1, %b : tile<i32>\n"
+        "addi %1, %1 : tile<i32>\n"
+    )
+    with pytest.raises(ParseError) as caught:
+        parse_all(text, fragments=True)
+    assert [d.render().split("\n")[0] for d in caught.value.diagnostics] == [
+        "<string>:1:21: error: %a is not defined here",
+        "<string>:3:25: error: %b is not defined here",
+        "<string>:4:1: error: expected an entry, a global or a module, found 'addi'",
+    ]
+
+
+def test_an_entry_does_not_see_what_stands_outside() -> None:
+    text = "%0 = cuda_tile.constant <i32: 1> : tile<i32>\nentry @k() {\n%1 = negi %0 : tile<i32>\nreturn }"
+    with pytest.raises(ParseError, match="%0 is not defined here"):
+        parse_all(text, fragments=True)

@@ -42,7 +42,11 @@ Ask whether two kernels are equal at a level of detail, and group many of them:
 
 `tt.fingerprints(module)` gives the hashes behind both.
 
-Check a module: `tt.verify(module)` lists what breaks the dialect's rules.
+Check a module: `tt.verify(module)`, or `module.verify()`, lists everything that breaks the dialect's rules,
+for a bytecode version or a target where one is stated:
+
+    >>> for diagnostic in module.verify(bytecode_version="13.3", arch="sm_90"):
+    ...     print(diagnostic.render())
 
 Errors: everything raised on purpose is a `TileIRError`. `InputError`: the input cannot be read;
 `ForeignFormatError`: it is something other than Tile IR, named in `kind`; `ParseError`: it is not valid, with
@@ -51,7 +55,7 @@ same for bytecode, with the byte offset; `ConversionError`: an older bytecode ve
 `UsageError`: the request makes no sense.
 
 From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `equal`, `variants`, `alias`,
-`print`, `as`, `info`, `validate`, `rules`.
+`verify`, `opt`, `print`, `as`, `info`, `validate`, `rules`.
 """
 
 from .analyze import analyze, demangle, fingerprints

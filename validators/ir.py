@@ -58,9 +58,10 @@ def validate_ir(path: str, kernel: str) -> Outcome:
     entries = [entry for module in modules for entry in module.entries]
     matched = [entry for entry in entries if kernel in entry.symbol]
     lines = _symbol_lines(entries, matched, kernel)
-    for module in modules:
-        lines += _error_lines([d for d in verify(module) if d.severity == "error"])
-    lines += _warnings(modules, entries)
+    found = [verify(module) for module in modules]
+    for diagnostics in found:
+        lines += _error_lines([d for d in diagnostics if d.severity == "error"])
+    lines += _warnings(modules, entries, found)
     if not any(line.level == "FAIL" for line in lines):
         lines.append(_pass_line(modules, matched[0]))
     return Outcome("IR", path, tuple(lines))
@@ -84,14 +85,14 @@ def _symbol_lines(entries: list[Entry], matched: list[Entry], kernel: str) -> li
     return [Line("FAIL", f"No entry symbol contains '{kernel}' as substring", found)]
 
 
-def _warnings(modules: list[Module], entries: list[Entry]) -> list[Line]:
+def _warnings(
+    modules: list[Module], entries: list[Entry], found: list[list[Diagnostic]]
+) -> list[Line]:
     lines = []
-    for module in modules:
-        for warning in module.warnings:
+    for module, diagnostics in zip(modules, found):
+        warnings = [d for d in diagnostics if d.severity == "warning"]
+        for warning in (*module.warnings, *warnings):
             lines.append(Line("WARN", warning.render().split("\n")[0]))
-        for diagnostic in verify(module):
-            if diagnostic.severity == "warning":
-                lines.append(Line("WARN", diagnostic.render().split("\n")[0]))
     if entries and not any(e.hints for e in entries):
         lines.append(Line("WARN", "Missing 'optimization_hints' in entry"))
     if entries and not _key_ops(modules):

@@ -93,6 +93,8 @@ TYPE_FLAGS_SINCE = "13.3"
 # From this version on pointers and tensor views can carry an attribute (and then flags).
 POINTER_ATTRIBUTE_SINCE = "13.4"
 POINTER_ATTRIBUTES: tuple[str, ...] = ("none", "unicast", "multicast")
+# Pointer attribute -> the version that brought it.
+POINTER_ATTRIBUTES_SINCE = {"none": "13.4", "unicast": "13.5", "multicast": "13.5"}
 
 # Kind of attribute -> tag.
 ATTRIBUTE_TAGS: dict[str, int] = {

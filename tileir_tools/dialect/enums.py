@@ -51,6 +51,9 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "multimem_reduction_kind": ("add", "min", "max", "and", "or", "xor", "umin", "umax"),
 }
 
+# (kind, keyword) -> the bytecode version that brought it, where that is later than its kind.
+KEYWORDS_SINCE: dict[tuple[str, str], str] = {("rounding", "nearest_away"): "13.4"}
+
 # Short spellings of the cutile-rs printer.
 KEYWORD_ALIASES: dict[str, str] = {
     "nsw": "no_signed_wrap",

@@ -1,7 +1,7 @@
 """Whether the values of an operation are of the kinds its row names.
 
 Place in the flow: what every reader makes sure of, so that no later stage meets, say, a token where a tile
-belongs; imports `spec` and `model`. Only the kind is asked for here: that `addi` takes integers is for
+belongs; imports `constraints` and `model`. Only the kind is asked for here: that `addi` takes integers is for
 `verify` to say, since a kernel that breaks it can still be read, printed and compared.
 """
 
@@ -9,31 +9,14 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from ..model import (
-    Operation,
-    TensorViewType,
-    TileType,
-    TokenType,
-    Type,
-    Value,
-    ViewType,
-)
-
-# Constraint -> the class that types must have; every other constraint is about tiles.
-_CLASSES: dict[str, type[Type]] = {
-    "any": Type,
-    "tensor_view": TensorViewType,
-    "token": TokenType,
-    "view": ViewType,
-}
+from ..model import Operation, TileType, Type, Value
+from .constraints import CONSTRAINTS
 
 _type_of = attrgetter("type")
 
+# How an error names a kind: as the constraint does that asks for nothing else.
 _NAMES: dict[type[Type], str] = {
-    TensorViewType: "a tensor_view",
-    TileType: "a tile",
-    TokenType: "a token",
-    ViewType: "a view",
+    c.kind: c.words for c in CONSTRAINTS.values() if c.elements is None and not c.pointers
 }
 
 
@@ -94,7 +77,7 @@ def _all_tiles(values: list[Value]) -> bool:
 
 
 def _wrong(values: list[Value], constraint: str) -> str | None:
-    wanted = _CLASSES.get(constraint, TileType)
+    wanted = CONSTRAINTS[constraint].kind
     for value in values:
         if not isinstance(value.type, wanted):
             return f"{_NAMES[wanted]}, found {value.type}"

@@ -7,9 +7,12 @@ facts: the dialect's public definition (NVIDIA/cuda-tile, 13.3), the encoder ins
 A row reads `_op(mnemonic, since, operands, attributes, results, form, traits, same, regions)`:
 
 - operands: `name:constraint`, with `?` for optional, `*` for any number, `@13.3` for a later version.
-- attributes: `name:kind`, `=default` where there is one, `?` where it may be absent without a default.
+- attributes: `name:kind`, `=default` where there is one, `?` where it may be absent without a default,
+    `[a,b]` behind the kind where the op takes only some of its keywords.
 - results: `name:constraint` (`tile` where none is given), `*` for any number, `@13.2` for a later version.
-- same: groups of operands and results that have one type, separated by `|`.
+- same: groups of operands and results that have one type, separated by `|`; `shape:`, `element:`, `rank:`
+    or `pointee:` in front of a group where they have only that in common (what the first one points to are
+    the elements of the others).
 - form: the pretty form after the mnemonic, character for character as it is printed, with
     `%x` an operand, `%x*` a list of operands, `@a` an attribute,
     `<x>` the type of an operand or result, `<x*>` the types of a list,
@@ -38,7 +41,7 @@ ALIASES: dict[str, str] = {"pow": "fpowf"}
 
 _OPERAND = re.compile(r"(\w+):(\w+)([?*]?)(?:@([\d.]+))?$")
 _RESULT = re.compile(r"(\w+)(?::(\w+))?(\*?)(?:@([\d.]+))?$")
-_ATTRIBUTE = re.compile(r"(\w+):(\w+)(\??)(?:=(-?\w+))?(?:@([\d.]+))?$")
+_ATTRIBUTE = re.compile(r"(\w+):(\w+)(?:\[([\w,]+)\])?(\??)(?:=(-?\w+))?(?:@([\d.]+))?$")
 
 
 def _default(kind: str, text: str | None) -> Attribute | None:
@@ -67,9 +70,13 @@ def _result(text: str, since: str) -> ResultSpec:
 def _attribute(text: str, since: str) -> AttributeSpec:
     match = _ATTRIBUTE.match(text)
     assert match, text
-    name, kind, optional, default, later = match.groups()
-    optional_or_flag = bool(optional) or kind == "unit"
-    return AttributeSpec(name, kind, _default(kind, default), optional_or_flag, later or since)
+    name, kind, allowed, optional, default, later = match.groups()
+    keywords = tuple(allowed.split(",")) if allowed else ()
+    assert set(keywords) <= set(KEYWORDS.get(kind, ())), text
+    may_be_absent = bool(optional) or kind == "unit"
+    return AttributeSpec(
+        name, kind, _default(kind, default), may_be_absent, later or since, keywords
+    )
 
 
 def _op(
@@ -84,6 +91,7 @@ def _op(
     regions: str = "",
 ) -> None:
     attribute_specs = (_attribute(a, since) for a in attributes.split())
+    groups = [group.rpartition(":") for group in same.split("|") if group.strip()]
     OPS[mnemonic] = OpSpec(
         mnemonic,
         since,
@@ -92,8 +100,9 @@ def _op(
         tuple(_result(r, since) for r in results.split()),
         tuple(regions.split()),
         frozenset(traits.split()),
-        tuple(tuple(group.split()) for group in same.split("|") if group.strip()),
+        tuple(tuple(names.split()) for aspect, _, names in groups if not aspect),
         form,
+        tuple((aspect.strip(), tuple(names.split())) for aspect, _, names in groups if aspect),
     )
 
 
@@ -106,8 +115,16 @@ _SHIFT_LIKE = " %lhs, %rhs(? @overflow){} : <result>"
 _SIGNED = " %lhs, %rhs @signedness{} : <result>"
 _ROUNDED = " %lhs, %rhs @rounding_mode(? flush_to_zero){} : <result>"
 _LHS_RHS_RESULT = "lhs rhs result"
-_MEMORY = "memory_ordering_semantics:memory_ordering_semantics memory_scope:memory_scope?"
-_ATOMIC = "memory_ordering_semantics:memory_ordering_semantics memory_scope:memory_scope"
+_ORDERING = "memory_ordering_semantics:memory_ordering_semantics"
+_LOAD = f"{_ORDERING}[weak,relaxed,acquire] memory_scope:memory_scope?"
+_STORE = f"{_ORDERING}[weak,relaxed,release] memory_scope:memory_scope?"
+_ATOMIC = f"{_ORDERING}[relaxed,acquire,release,acq_rel] memory_scope:memory_scope"
+# Reductions into a view become bulk copies of the hardware, which know neither order nor other devices.
+_REDUCE_INTO_VIEW = f"{_ORDERING}[relaxed] memory_scope:memory_scope[tl_blk,device]"
+_MULTIMEM_REDUCE = f"{_ORDERING}[relaxed,release] memory_scope:memory_scope"
+_VIEW_MODES = "mode:atomic_rmw_mode[and,or,xor,add,addf,max,min,umax,umin]"
+# Rounding modes of IEEE 754.
+_IEEE = "nearest_even,zero,negative_inf,positive_inf"
 _HINTS = "optimization_hints:hints?"
 _ORDER = " @memory_ordering_semantics(? @memory_scope)"
 _TOKEN_SPACED = "(? token = %token)"
@@ -132,7 +149,7 @@ _op(
     "symbol_visibility:symbol_visibility=public@13.3",
     form=" (?@symbol_visibility )(? constant) @sym_name(? alignment = @alignment){} @value",
 )
-_op("get_global", "13.1", "", "name:symbol", "result", " @name{} : <result>", "pure")
+_op("get_global", "13.1", "", "name:symbol", "result:scalar_ptr", " @name{} : <result>", "pure")
 # A function-like container that only the dialect's own tests use.
 _op(
     "testing$func",
@@ -163,7 +180,7 @@ _op("loop", "13.1", "initValues:any*", "", "resultValues:any*", traits="control"
 _op(
     "if",
     "13.1",
-    "condition:bool",
+    "condition:scalar_bool",
     "",
     "results:any*",
     traits="control",
@@ -198,14 +215,14 @@ _op("gdc_wait_tko", "13.4", "token:token?", "", "result_token:token", _GDC, "ord
 
 # -- values -----------------------------------------------------------------------------------------
 
-_op("constant", "13.1", "", "value:dense", "result", " @value{}", "pure")
-_op("iota", "13.1", "", "", "result", "{} : <result>", "pure")
+_op("constant", "13.1", "", "value:dense", "result:number", " @value{}", "pure")
+_op("iota", "13.1", "", "", "result:int", "{} : <result>", "pure")
 _op(
     "get_tile_block_id",
     "13.1",
     "",
     "",
-    "blockId_x blockId_y blockId_z",
+    "blockId_x:scalar_int32 blockId_y:scalar_int32 blockId_z:scalar_int32",
     "{} : <blockId_x>",
     "pure",
     "blockId_x blockId_y blockId_z",
@@ -215,7 +232,7 @@ _op(
     "13.1",
     "",
     "",
-    "gridSize_x gridSize_y gridSize_z",
+    "gridSize_x:scalar_int32 gridSize_y:scalar_int32 gridSize_z:scalar_int32",
     "{} : <gridSize_x>",
     "pure",
     "gridSize_x gridSize_y gridSize_z",
@@ -237,13 +254,22 @@ _op(
     "result",
     " %cond, %val_if_true, %val_if_false{} : <cond>, <val_if_true>",
     "pure",
-    "val_if_true val_if_false result",
+    "val_if_true val_if_false result|shape: cond val_if_true",
 )
 
 # -- shapes -----------------------------------------------------------------------------------------
 
-_op("broadcast", "13.1", "source:tile", "", "result", _CAST, "pure")
-_op("reshape", "13.1", "source:tile", "", "result", _CAST, "pure")
+_op(
+    "broadcast",
+    "13.1",
+    "source:tile",
+    "",
+    "result",
+    _CAST,
+    "pure",
+    "element: source result|rank: source result",
+)
+_op("reshape", "13.1", "source:tile", "", "result", _CAST, "pure", "element: source result")
 _op(
     "permute",
     "13.1",
@@ -252,6 +278,7 @@ _op(
     "result",
     " %source @permutation{} : <source> -> <result>",
     "pure",
+    "element: source result|rank: source result",
 )
 _op(
     "cat",
@@ -261,28 +288,34 @@ _op(
     "result",
     " %lhs, %rhs dim = @dim{} : <lhs>, <rhs> -> <result>",
     "pure",
+    "element: lhs rhs result|rank: lhs rhs result",
 )
 _op(
     "extract",
     "13.1",
-    "source:tile indices:scalar_int*",
+    "source:tile indices:scalar_int32*",
     "",
     "result",
     " %source[%indices*]{} : <source> -> <result>",
     "pure",
+    "element: source result|rank: source result",
 )
 _op(
     "insert",
     "13.4",
-    "source:tile destination:tile indices:scalar_int*",
+    "source:tile destination:tile indices:scalar_int32*",
     "",
     "result",
     " %source, %destination[%indices*]{} : <source>, <destination>",
     "pure",
-    "destination result",
+    "destination result|element: source destination|rank: source destination",
 )
-_op("pack", "13.3", "source:tile", "", "result", _CAST, "pure")
-_op("unpack", "13.3", "source:tile", "", "result", _CAST, "pure")
+_RANKS = "rank: source result"
+_op("pack", "13.3", "source:number_or_i4", "", "result:int8", _CAST, "pure", _RANKS)
+_op("unpack", "13.3", "source:int8", "", "result:number_or_i4", _CAST, "pure", _RANKS)
+
+# Matrices of one element type; the accumulator has the type of the result.
+_MATRICES = "acc result|element: lhs rhs|rank: lhs rhs acc"
 
 # -- integers ---------------------------------------------------------------------------------------
 
@@ -292,7 +325,7 @@ _op(
     "negi",
     "13.1",
     "source:int",
-    "overflow:overflow=none@13.2",
+    "overflow:overflow[none,no_signed_wrap,no_wrap]=none@13.2",
     "result",
     " %source(? @overflow){} : <result>",
     "pure",
@@ -327,7 +360,7 @@ _op(
     "divi",
     "13.1",
     _INTS,
-    "signedness:signedness rounding:rounding=zero",
+    "signedness:signedness rounding:rounding[zero,negative_inf,positive_inf]=zero",
     "result",
     " %lhs, %rhs @signedness(? @rounding){} : <result>",
     "pure",
@@ -348,20 +381,20 @@ _op(
     "13.1",
     _INTS,
     "comparison_predicate:comparison_predicate signedness:signedness",
-    "result",
+    "result:bool",
     " @comparison_predicate %lhs, %rhs, @signedness{} : <lhs> -> <result>",
     "pure",
-    "lhs rhs",
+    "lhs rhs|shape: lhs result",
 )
 _op(
     "mmai",
     "13.1",
-    "lhs:int rhs:int acc:int",
+    "lhs:int8 rhs:int8 acc:int32",
     "signedness_lhs:signedness signedness_rhs:signedness",
     "result",
     " %lhs, %rhs, %acc @signedness_lhs @signedness_rhs{} : <lhs>, <rhs>, <acc>",
     "pure",
-    "acc result",
+    _MATRICES,
 )
 
 # -- floating point ---------------------------------------------------------------------------------
@@ -369,17 +402,17 @@ _op(
 for _name in ("absf", "ceil", "cos", "cosh", "floor", "log", "log2", "negf", "sin", "sinh", "tan"):
     _op(_name, "13.1", "source:float", "", "result", _UNARY, "pure", "source result")
 _FLOATS = "lhs:float rhs:float"
-for _name, _traits in (
-    ("addf", "pure commutative"),
-    ("subf", "pure"),
-    ("mulf", "pure commutative"),
-    ("divf", "pure"),
+for _name, _traits, _modes in (
+    ("addf", "pure commutative", _IEEE),
+    ("subf", "pure", _IEEE),
+    ("mulf", "pure commutative", _IEEE),
+    ("divf", "pure", f"{_IEEE},approx,full"),
 ):
     _op(
         _name,
         "13.1",
         _FLOATS,
-        "rounding_mode:rounding=nearest_even flush_to_zero:unit",
+        f"rounding_mode:rounding[{_modes}]=nearest_even flush_to_zero:unit",
         "result",
         _ROUNDED,
         _traits,
@@ -410,12 +443,12 @@ for _name in ("exp2", "rsqrt"):
         "source result",
     )
 # `exp` prints a lone space where the rounding mode stands when it is the default one.
-for _name, _since in (("exp", "13.3"), ("tanh", "13.2")):
+for _name, _since, _modes in (("exp", "13.3", "[approx,full]"), ("tanh", "13.2", "")):
     _op(
         _name,
         "13.1",
         "source:float",
-        f"rounding_mode:rounding=full@{_since}",
+        f"rounding_mode:rounding{_modes}=full@{_since}",
         "result",
         " %source @rounding_mode{} : <result>",
         "pure",
@@ -425,7 +458,7 @@ _op(
     "sqrt",
     "13.1",
     "source:float",
-    "rounding_mode:rounding=nearest_even flush_to_zero:unit",
+    f"rounding_mode:rounding[{_IEEE},approx]=nearest_even flush_to_zero:unit",
     "result",
     " %source @rounding_mode(? flush_to_zero){} : <result>",
     "pure",
@@ -435,7 +468,7 @@ _op(
     "fma",
     "13.1",
     "lhs:float rhs:float acc:float",
-    "rounding_mode:rounding=nearest_even flush_to_zero:unit",
+    f"rounding_mode:rounding[{_IEEE}]=nearest_even flush_to_zero:unit",
     "result",
     " %lhs, %rhs, %acc @rounding_mode(? flush_to_zero){} : <result>",
     "pure",
@@ -454,95 +487,103 @@ _op(
 _op(
     "fpowi",
     "13.4",
-    "source:float exponent:int",
+    "source:float exponent:int_to_32",
     "",
     "result",
     " %source, %exponent{} : <source>, <exponent>",
     "pure",
-    "source result",
+    "source result|shape: source exponent",
 )
 _op(
     "cmpf",
     "13.1",
     _FLOATS,
     "comparison_predicate:comparison_predicate comparison_ordering:comparison_ordering",
-    "result",
+    "result:bool",
     " @comparison_predicate @comparison_ordering %lhs, %rhs{} : <lhs> -> <result>",
     "pure",
-    "lhs rhs",
+    "lhs rhs|shape: lhs result",
 )
 _op(
     "mmaf",
     "13.1",
-    "lhs:float rhs:float acc:float",
+    "lhs:mma_float rhs:mma_float acc:mma_accumulator",
     "fast_acc:unit@13.3",
     "result",
     " %lhs, %rhs, %acc(? fast_acc){} : <lhs>, <rhs>, <acc>",
     "pure",
-    "acc result",
+    _MATRICES,
 )
 _op(
     "mmaf_scaled",
     "13.3",
-    "lhs:float rhs:float acc:float lhs_scale:float rhs_scale:float",
+    "lhs:scaled_float rhs:scaled_float acc:float32 lhs_scale:scale rhs_scale:scale",
     "",
     "result",
     " %lhs, %rhs, %acc, %lhs_scale, %rhs_scale{} : <lhs>, <rhs>, <acc>, <lhs_scale>, <rhs_scale>",
     "pure",
-    "acc result",
+    "acc result|element: lhs rhs|element: lhs_scale rhs_scale|"
+    "rank: lhs rhs acc lhs_scale rhs_scale",
 )
 
 # -- conversions ------------------------------------------------------------------------------------
 
-_op("bitcast", "13.1", "source:number", "", "result", _CAST, "pure")
+_CAST_SHAPES = "shape: source result"
+_op("bitcast", "13.1", "source:number", "", "result:number", _CAST, "pure", _CAST_SHAPES)
 _op(
     "exti",
     "13.1",
-    "from:int",
+    "from:int_or_i4",
     "signedness:signedness",
-    "to",
+    "to:int_or_i4",
     " %from @signedness{} : <from> -> <to>",
     "pure",
+    "shape: from to",
 )
 _op(
     "trunci",
     "13.1",
-    "from:int",
+    "from:int_or_i4",
     "overflow:overflow=none",
-    "to",
+    "to:int_or_i4",
     " %from(? @overflow){} : <from> -> <to>",
     "pure",
+    "shape: from to",
 )
 _op(
     "ftof",
     "13.1",
-    "from:float",
+    "from:any_float",
     "rounding_mode:rounding=nearest_even",
-    "to",
+    "to:any_float",
     " %from @rounding_mode{} : <from> -> <to>",
     "pure",
+    "shape: from to",
 )
 _op(
     "ftoi",
     "13.1",
-    "from:float",
-    "signedness:signedness rounding_mode:rounding=nearest_int_to_zero saturating:unit@13.4",
-    "to",
+    "from:any_float",
+    "signedness:signedness rounding_mode:rounding[nearest_int_to_zero]=nearest_int_to_zero "
+    "saturating:unit@13.4",
+    "to:int",
     " %from @signedness @rounding_mode(? saturating){} : <from> -> <to>",
     "pure",
+    "shape: from to",
 )
 _op(
     "itof",
     "13.1",
     "from:int",
-    "signedness:signedness rounding_mode:rounding=nearest_even",
-    "to",
+    "signedness:signedness rounding_mode:rounding[nearest_even]=nearest_even",
+    "to:any_float",
     " %from @signedness @rounding_mode{} : <from> -> <to>",
     "pure",
+    "shape: from to",
 )
-_op("int_to_ptr", "13.1", "source:int64", "", "result", _CAST, "pure")
-_op("ptr_to_int", "13.1", "source:ptr", "", "result", _CAST, "pure")
-_op("ptr_to_ptr", "13.1", "source:ptr", "", "result", _CAST, "pure")
+_op("int_to_ptr", "13.1", "source:int64", "", "result:ptr", _CAST, "pure", _CAST_SHAPES)
+_op("ptr_to_int", "13.1", "source:ptr", "", "result:int64", _CAST, "pure", _CAST_SHAPES)
+_op("ptr_to_ptr", "13.1", "source:ptr", "", "result:ptr", _CAST, "pure", _CAST_SHAPES)
 
 # -- reductions -------------------------------------------------------------------------------------
 
@@ -553,6 +594,7 @@ _op(
     "dim:i32 identities:identities",
     "results*",
     traits="pure",
+    same="shape: operands",
     regions="body",
 )
 _op(
@@ -562,6 +604,7 @@ _op(
     "dim:i32 reverse:bool identities:identities",
     "results*",
     traits="pure",
+    same="shape: operands",
     regions="body",
 )
 
@@ -575,14 +618,14 @@ _op(
     "result",
     " %ptr, %offset{} : <ptr>, <offset> -> <result>",
     "pure",
-    "ptr result",
+    "ptr result|shape: ptr offset",
 )
 _op(
     "alloca",
     "13.3",
     "",
     "num_elem:i64 alignment:i64 global:unit",
-    "result",
+    "result:scalar_ptr",
     " num_elem = @num_elem, alignment = @alignment(? global){} : <result>",
     "allocates",
 )
@@ -590,22 +633,23 @@ _op(
     "load_ptr_tko",
     "13.1",
     "source:ptr mask:bool? paddingValue:number? token:token?",
-    f"{_MEMORY} {_HINTS}",
+    f"{_LOAD} {_HINTS}",
     "result result_token:token",
     f"{_ORDER} %source(?, %mask)(?, %paddingValue){_TOKEN_TIGHT}{_HINT_PART}{{}} : "
     "<source>(?, <mask>)(?, <paddingValue>) -> <result>, <result_token>",
     "loads segments",
-    "paddingValue result",
+    "paddingValue result|shape: source mask result|pointee: source result",
 )
 _op(
     "store_ptr_tko",
     "13.1",
     "destination:ptr value:tile mask:bool? token:token?",
-    f"{_MEMORY} {_HINTS}",
+    f"{_STORE} {_HINTS}",
     "result_token:token",
     f"{_ORDER} %destination, %value(?, %mask){_TOKEN_TIGHT}{_HINT_PART}{{}} : "
     "<destination>, <value>(?, <mask>) -> <result_token>",
     "stores segments",
+    "shape: destination value mask|pointee: destination value",
 )
 _op(
     "atomic_rmw_tko",
@@ -616,7 +660,7 @@ _op(
     " @memory_ordering_semantics @memory_scope %pointers(~, @mode), %arg(?, %mask)"
     f"{_TOKEN_TIGHT}{{}} : <pointers>, <arg>(?, <mask>) -> <result>, <result_token>",
     "atomic segments",
-    "arg result",
+    "arg result|shape: pointers arg mask|pointee: pointers arg",
 )
 _op(
     "atomic_cas_tko",
@@ -627,7 +671,7 @@ _op(
     f" @memory_ordering_semantics @memory_scope %pointers, %cmp, %val(?, %mask){_TOKEN_TIGHT}{{}} : "
     "<pointers>(!, <cmp>), <val>(?, <mask>) -> <result>, <result_token>",
     "atomic segments",
-    "cmp val result",
+    "cmp val result|shape: pointers cmp mask|pointee: pointers val",
 )
 
 # -- memory by view ---------------------------------------------------------------------------------
@@ -641,26 +685,26 @@ _op(
     traits="pure segments",
 )
 for _name, _since in (
-    ("make_partition_view", "13.1"),
-    ("make_strided_view", "13.3"),
-    ("make_gather_scatter_view", "13.3"),
+    ("partition_view", "13.1"),
+    ("strided_view", "13.3"),
+    ("gather_scatter_view", "13.3"),
 ):
     _op(
-        _name,
+        f"make_{_name}",
         _since,
         "tensor_view:tensor_view",
         "",
-        "result:view",
+        f"result:{_name}",
         " %tensor_view{} : <result>",
         "pure",
     )
-_op("get_index_space_shape", "13.1", "src:view", "", "result*", traits="pure")
-_op("get_tensor_shape", "13.1", "src:tensor_view", "", "result*", traits="pure")
+_op("get_index_space_shape", "13.1", "src:view", "", "result:scalar_int*", traits="pure")
+_op("get_tensor_shape", "13.1", "src:tensor_view", "", "result:scalar_int*", traits="pure")
 _op(
     "load_view_tko",
     "13.1",
     "view:view index:int* token:token?",
-    f"{_MEMORY} {_HINTS} inbounds:bool_array?@13.4",
+    f"{_LOAD} {_HINTS} inbounds:bool_array?@13.4",
     "tile result_token:token",
     f"{_ORDER} %view[%index*]{_TOKEN_SPACED}{_HINT_PART}{_INBOUNDS}{{+}} : "
     "<view>(?, <index!>) -> <tile>, <result_token>",
@@ -670,7 +714,7 @@ _op(
     "store_view_tko",
     "13.1",
     "tile:tile view:view index:int* token:token?",
-    f"{_MEMORY} {_HINTS} inbounds:bool_array?@13.4",
+    f"{_STORE} {_HINTS} inbounds:bool_array?@13.4",
     "result_token:token",
     f"{_ORDER} %tile, %view[%index*]{_TOKEN_SPACED}{_HINT_PART}{_INBOUNDS}{{+}} : "
     "<tile>, <view>(?, <index!>) -> <result_token>",
@@ -680,7 +724,7 @@ _op(
     "atomic_red_view_tko",
     "13.3",
     "view:view index:int* value:tile token:token?",
-    f"{_ATOMIC} mode:atomic_rmw_mode inbounds:bool_array?@13.5",
+    f"{_REDUCE_INTO_VIEW} {_VIEW_MODES} inbounds:bool_array?@13.5",
     "result_token:token",
     f"{_ORDER} %view[%index*], @mode, %value{_TOKEN_SPACED}{_INBOUNDS}{{+}} : "
     "<value>, <view>(?, <index!>) -> <result_token>",
@@ -689,8 +733,8 @@ _op(
 _op(
     "multimem_load_reduce_view_tko",
     "13.5",
-    "view:view index:int* token:token?",
-    f"{_MEMORY} reduction:multimem_reduction_kind=add inbounds:bool_array?",
+    "view:partition_view index:int* token:token?",
+    f"{_LOAD} reduction:multimem_reduction_kind=add inbounds:bool_array?",
     "reduced_values result_token:token",
     f"{_ORDER} %view[%index*]{_TOKEN_SPACED} (?inbounds = @inbounds){{+}} : "
     "<view>(?, <index!>)(?, <token>) -> <reduced_values>, <result_token>",
@@ -699,8 +743,8 @@ _op(
 _op(
     "multimem_reduce_view_tko",
     "13.5",
-    "view:view tile:tile index:int* token:token?",
-    f"{_ATOMIC} reduction:multimem_reduction_kind=add inbounds:bool_array?",
+    "view:partition_view tile:tile index:int* token:token?",
+    f"{_MULTIMEM_REDUCE} reduction:multimem_reduction_kind=add inbounds:bool_array?",
     "result_token:token",
     f"{_ORDER} %view, %tile[%index*]{_TOKEN_SPACED} (?inbounds = @inbounds){{+}} : "
     "<view>, <tile>(?, <index!>)(?, <token>) -> <result_token>",
@@ -709,8 +753,8 @@ _op(
 _op(
     "multimem_store_view_tko",
     "13.5",
-    "view:view tile:tile index:int* token:token?",
-    f"{_MEMORY} inbounds:bool_array?",
+    "view:partition_view tile:tile index:int* token:token?",
+    f"{_STORE} inbounds:bool_array?",
     "result_token:token",
     f"{_ORDER} %view, %tile[%index*]{_TOKEN_SPACED} (?inbounds = @inbounds){{+}} : "
     "<view>, <tile>(?, <index!>)(?, <token>) -> <result_token>",

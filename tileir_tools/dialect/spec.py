@@ -1,7 +1,7 @@
 """What a row of the op table says, as objects.
 
 Place in the flow: the shape of the data in `ops`, consulted by read, write, verify, analyze and diff;
-imports `model.attributes`.
+imports `model.attributes` and `constraints`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..model.attributes import Attribute
+from .constraints import TILE_CONSTRAINTS
 
 
 class OperandSpec(NamedTuple):
     """One operand group: arity "" (exactly one), "?" (optional) or "*" (any number).
 
-    `constraint` names the values allowed: `int float number ptr tile token tensor_view view any bool
-    scalar_int scalar_ptr int64`. `since` is the bytecode version that brought the operand.
+    `constraint` names the values allowed (`constraints`). `since` is the bytecode version that brought the
+    operand.
     """
 
     name: str
@@ -26,13 +27,17 @@ class OperandSpec(NamedTuple):
 
 class AttributeSpec(NamedTuple):
     """One attribute: kind (an enum kind, or `unit i32 i64 bool string symbol symbol_name i32_array bool_array
-    dense predicate identities hints type dicts`), default, whether it may be absent."""
+    dense predicate identities hints type dicts`), default, whether it may be absent.
+
+    `allowed` are the keywords of its kind that the op takes; empty: all of them.
+    """
 
     name: str
     kind: str
     default: Attribute | None
     optional: bool
     since: str
+    allowed: tuple[str, ...] = ()
 
 
 class ResultSpec(NamedTuple):
@@ -54,6 +59,7 @@ class OpSpec:
         regions: names of the regions.
         traits: `pure commutative terminator loads stores atomic orders control segments testing`.
         same: groups of operand and result names that have one type.
+        alike: what else groups of them have in common: ("shape", "element", "rank" or "pointee", names).
         form: the pretty form (the language is described in `ops`); "" where the reader and the printer
             have a function of their own for the op.
     """
@@ -61,6 +67,7 @@ class OpSpec:
     __slots__ = (
         "_operand_index",
         "_result_index",
+        "alike",
         "attributes",
         "form",
         "is_pure",
@@ -88,6 +95,7 @@ class OpSpec:
         traits: frozenset[str],
         same: tuple[tuple[str, ...], ...],
         form: str,
+        alike: tuple[tuple[str, tuple[str, ...]], ...] = (),
     ):
         self.mnemonic = mnemonic
         self.since = since
@@ -97,13 +105,14 @@ class OpSpec:
         self.regions = regions
         self.traits = traits
         self.same = same
+        self.alike = alike
         self.form = form
         self._operand_index = {o.name: i for i, o in enumerate(operands)}
         self._result_index = {r.name: i for i, r in enumerate(results)}
         self.single_operands = not any(o.arity for o in operands)
         constraints = {o.constraint for o in operands} | {r.constraint for r in results}
         self.takes_anything = constraints == {"any"}
-        self.takes_tiles_only = not constraints & {"any", "token", "tensor_view", "view"}
+        self.takes_tiles_only = constraints <= TILE_CONSTRAINTS
         self.is_pure = "pure" in traits
         self.is_terminator = "terminator" in traits
 

@@ -93,4 +93,4 @@ def replaced_code(a: Node, b: Node, role: str, use: str | None) -> str:
 
 def _is_float_op(name: str) -> bool:
     spec = OPS.get(name)
-    return spec is not None and any(o.constraint == "float" for o in spec.operands)
+    return spec is not None and any("float" in o.constraint for o in spec.operands)

@@ -24,7 +24,7 @@ from .attributes import (
     TypeAttr,
     UnitAttr,
 )
-from .ir import Block, Entry, Global, Module, Operation, Region, Value
+from .ir import FRAGMENT, Block, Entry, Global, Module, Operation, Region, Value
 from .locations import (
     UNKNOWN,
     CallSiteLoc,
@@ -63,6 +63,7 @@ from .types import (
 
 __all__ = [
     "F64",
+    "FRAGMENT",
     "I1",
     "I32",
     "I64",

@@ -32,6 +32,10 @@ class _Locations(Protocol):
     def location(self, index: int) -> Location: ...
 
 
+# The opaque operation that holds what stands outside of an entry, in a module that was read with fragments.
+FRAGMENT = "fragment"
+
+
 class Value:
     """The result of an operation or an argument of a block.
 
@@ -502,6 +506,28 @@ class Module:
         from ..write.bytecode import bytecode
 
         return bytecode(self, version)
+
+    def verify(
+        self,
+        *,
+        strict_hints: bool = False,
+        bytecode_version: str | None = None,
+        arch: str | None = None,
+    ) -> list[Diagnostic]:
+        """Everything in the module that breaks a rule of the dialect; no errors for a valid one.
+
+        Args:
+            strict_hints: make hints that nobody knows errors; they are warnings otherwise.
+            bytecode_version: "13.1" to "13.5": also what this version does not take.
+            arch: a target such as "sm_90": also what it does not have.
+
+        Raises:
+            UsageError: there is no such version, or no such target.
+        """
+        # The rules need the model: they are imported when they are needed.
+        from ..verify import verify
+
+        return verify(self, strict_hints=strict_hints, bytecode_version=bytecode_version, arch=arch)
 
     def __repr__(self) -> str:
         return (

@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-def parse_all(data: str | bytes, name: str = "<string>") -> list[Module]:
+def parse_all(
+    data: str | bytes, name: str = "<string>", *, fragments: bool = False
+) -> list[Module]:
     """Every module in some text or bytecode, in order.
 
     Args:
         data: the text, or the bytes of a file: text, bytecode, or either of them in gzip.
         name: what errors call the input.
+        fragments: read operations outside of an entry too, as the tests of a pass have them, into an
+            opaque operation `fragment` of the module, with a warning. They must be prefixed, `cuda_tile.addi`;
+            without a prefix, or without this option, they are errors.
 
     Raises:
         ParseError: the text is not valid; every independent error is in `diagnostics`.
@@ -44,13 +49,13 @@ def parse_all(data: str | bytes, name: str = "<string>") -> list[Module]:
     data = data.removeprefix("\ufeff")
     check_text_kind(data, name)
     source = Source(data, name)
-    return _without_collecting(lambda: _read_text(source))
+    return _without_collecting(lambda: _read_text(source, fragments))
 
 
-def _read_text(source: Source) -> list[Module]:
+def _read_text(source: Source, fragments: bool) -> list[Module]:
     from .text import read_text
 
-    return read_text(source)
+    return read_text(source, fragments)
 
 
 def _read_bytecode(data: bytes, name: str) -> Module:
@@ -83,10 +88,11 @@ def parse(data: str | bytes, name: str = "<string>") -> Module:
     return _only(parse_all(data, name), name)
 
 
-def load_all(path: str | os.PathLike[str]) -> list[Module]:
-    """Every module in a file; `-` is the standard input. See `parse_all` for errors."""
+def load_all(path: str | os.PathLike[str], *, fragments: bool = False) -> list[Module]:
+    """Every module in a file; `-` is the standard input. See `parse_all` for `fragments` and errors."""
     name = os.fspath(path)
-    return parse_all(read_bytes(name), "<stdin>" if name == "-" else name)
+    shown = "<stdin>" if name == "-" else name
+    return parse_all(read_bytes(name), shown, fragments=fragments)
 
 
 def load(path: str | os.PathLike[str]) -> Module:

@@ -6,7 +6,8 @@ op readers in `forms`, `structured`, `generic` and `opaque` are functions over t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -99,7 +100,9 @@ class State:
         "defined",
         "depth",
         "errors",
+        "fragments",
         "lex",
+        "outside",
         "partial",
         "pending_locations",
         "poisoned",
@@ -135,6 +138,9 @@ class State:
         # How deep the region that is being read is, and the token that opens it.
         self.depth = 0
         self.region_at = 0
+        # Whether operations may stand outside of entries, and how many of `defined` they are.
+        self.fragments = False
+        self.outside = 0
 
     # -- messages -----------------------------------------------------------------------------------
 
@@ -296,6 +302,17 @@ class State:
         depth = 0 if known is not None else self.depth
         self.poisoned[name] = min(depth, self.poisoned.get(name, depth))
 
+    @contextmanager
+    def isolated(self) -> Iterator[None]:
+        """Hide what operations outside define: an entry does not see it."""
+        values, defined = self.values, self.defined
+        if defined:
+            self.values, self.defined = {}, []
+        try:
+            yield
+        finally:
+            self.values, self.defined = values, defined
+
     def leave(self, mark: int) -> None:
         """Take every name out of scope that was defined since `len(defined)` was `mark`."""
         for name in self.defined[mark:]:
@@ -402,7 +419,8 @@ class State:
         behind = self.bracketed(index) if token in ("[", "{") else index + 1
         if tokens[behind] == "<" and (token[0] in LETTERS or token[0] in "#!"):
             behind = self.bracketed(behind)
-        elif tokens[behind][:1] == "<" and token in ("array", "dense"):
+        elif tokens[behind][:1] == "<" and (token in ("array", "dense") or token[0] == "#"):
+            # The lexer saw the brackets as one token: `array<i32: 1>`, or `#cuda_tile.x<a` and a new line.
             behind += 1
         numeric = token[0].isdigit() or token[0] == "-"
         dense = token.startswith("dense")

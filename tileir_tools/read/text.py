@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from ..dialect import OPS
 from ..errors import Diagnostic, ForeignFormatError, ParseError
-from ..model import Attribute, Global, Module, Operation, StringAttr
+from ..model import FRAGMENT, Attribute, Block, Global, Module, Operation, Region, StringAttr
 from ..source import Source, Span
 from . import opaque
 from .attributes import read_dict, symbol
@@ -23,6 +23,7 @@ from .forms import compile_form
 from .generic import generic_name, read_generic
 from .lexer import END, LETTERS
 from .literals import unescape
+from .regions import read_operation, recover
 from .state import MAX_ERRORS, Failure, State, Stop
 from .structured import read_entry, read_module_attributes, set_module_attributes
 
@@ -40,6 +41,8 @@ _BEGINNING = re.compile(
     re.MULTILINE,
 )
 
+# How a line starts that holds an operation outside of an entry.
+_LOOSE = re.compile(r'^[ \t]*(?:%[^="\n]*=[ \t]*)?cuda_tile\.(?!module|entry|global)', re.MULTILINE)
 
 # How a line starts that looks like an entry or a module with a name misspelt.
 _LIKE_AN_ITEM = re.compile(r"^[ \t]*[\w.$]+[ \t]+@", re.MULTILINE)
@@ -48,18 +51,20 @@ _LIKE_AN_ITEM = re.compile(r"^[ \t]*[\w.$]+[ \t]+@", re.MULTILINE)
 _LARGE = 8_000_000
 _BEGINNING_SIZE = 500_000
 
+_PREFIXED = frozenset(f"cuda_tile.{name}" for name in OPS)
+
 _MODULES = frozenset({"module", "builtin.module", "cuda_tile.module"})
 _ITEMS = frozenset({"entry", "testing$func", "global"})
 
 
-def read_text(source: Source) -> list[Module]:
-    """All modules of a text.
+def read_text(source: Source, fragments: bool = False) -> list[Module]:
+    """All modules of a text; with `fragments` also operations outside of an entry.
 
     Raises:
         ParseError: the text is not valid Tile IR.
         ForeignFormatError: there is no Tile IR in it.
     """
-    stretches, notes = _stretches(source)
+    stretches, notes = _stretches(source, fragments)
     errors: list[Diagnostic] = []
     modules: list[Module] = []
     for start, end in stretches:
@@ -70,6 +75,7 @@ def read_text(source: Source) -> list[Module]:
             errors += broken
             continue
         state = State(source, start, end)
+        state.fragments = fragments
         found = _read_stretch(state)
         errors += state.errors
         if found:
@@ -100,12 +106,14 @@ def _broken_beginning(source: Source, start: int, end: int) -> list[Diagnostic]:
     return state.errors
 
 
-def _stretches(source: Source) -> tuple[list[tuple[int, int]], list[Diagnostic]]:
+def _stretches(source: Source, fragments: bool) -> tuple[list[tuple[int, int]], list[Diagnostic]]:
     """The (start, end) offsets of the IR in a text, and what to say about the rest."""
     text = source.text
     pieces, notes = _framed(text), []
     if not pieces:
         first = _BEGINNING.search(text)
+        loose = _LOOSE.search(text, 0, first.start() if first else len(text)) if fragments else None
+        first = loose or first
         start = 0
         before = text[: first.start()] if first is not None else ""
         if first is not None and _has_other_text(before) and not _LIKE_AN_ITEM.search(before):
@@ -199,8 +207,9 @@ def _read_items(state: State, index: int, module: Module, modules: list[Module])
             # What stands between here and the next item belongs to the broken one.
             while tokens[index] not in ("}", END) and not _begins_item(state, index):
                 index = opaque.statement_end(state, index, at_least=index)
-        state.leave(0)
-        state.poisoned.clear()
+        state.leave(state.outside)
+        if not state.outside:
+            state.poisoned.clear()
     return index
 
 
@@ -216,7 +225,8 @@ def _read_item(state: State, index: int, module: Module, modules: list[Module]) 
     following = state.tokens[index + 1]
     mnemonic = token.removeprefix("cuda_tile.")
     if mnemonic in ("entry", "testing$func"):
-        entry, behind = read_entry(state, index + 1)
+        with state.isolated():
+            entry, behind = read_entry(state, index + 1)
         return _add(state, module, entry, index, behind)
     if mnemonic == "global":
         found, behind = _read_global(state, index + 1)
@@ -233,9 +243,27 @@ def _read_item(state: State, index: int, module: Module, modules: list[Module]) 
         return _read_generic_item(state, index, module, modules)
     if token == "{-#":
         return _skip_resources(state, index)
+    if state.fragments and (token[:1] == "%" or token in _PREFIXED):
+        return _read_loose(state, index, module)
     if ("." in token and token[:1] in LETTERS) or token[:1] == "%":
         return _skip_foreign(state, index)
     raise state.expected(index, "an entry, a global or a module")
+
+
+def _read_loose(state: State, index: int, module: Module) -> int:
+    """An operation outside of an entry, into the fragment of its module. Raises Stop."""
+    fragment = next((op for op in module.operations if op.name == FRAGMENT), None)
+    if fragment is None:
+        fragment = Operation(FRAGMENT, None, regions=[Region([Block()])])
+        fragment._span = (state.lex, index, index)
+        module.body.add(fragment)
+        state.warn(index, index, "operations outside of an entry: bytecode cannot hold them")
+    try:
+        index = read_operation(state, fragment.regions[0].block, index)
+    except Failure as failure:
+        index = recover(state, index, failure)
+    state.outside = len(state.defined)
+    return index
 
 
 def _add(state: State, module: Module, op: Operation, first: int, behind: int) -> int:
@@ -336,6 +364,12 @@ def _read_generic_item(state: State, index: int, module: Module, modules: list[M
     if name in ("entry", "global", "testing$func"):
         op, behind = read_generic(state, index)
         return _add(state, module, op, index, behind)
+    if module.name is not None:
+        # It is in the way of what a cuda_tile.module may hold: nobody can tell what it means there.
+        op, behind = read_generic(state, index)
+        op._span = (state.lex, index, behind - 1)
+        module.body.add(op)
+        return state.location(op, behind)
     return _skip_foreign(state, index)
 
 

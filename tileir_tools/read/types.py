@@ -149,34 +149,39 @@ def _pointer_attribute(c: LiteralCursor) -> str:
 
 def _tensor_view(c: LiteralCursor) -> Type:
     shape = _dims(c)
-    if not shape and c.token.startswith("x"):
-        # `tensor_view<xf32, strides=[]>`: the cutile-rs printer, for a view without dimensions.
+    # `tensor_view<xf32, strides=[]>`: the cutile-rs printer, for a view without dimensions.
+    lone_x = not shape and c.token.startswith("x")
+    if lone_x:
         c.seek(c.start + 1)
     element = _element_type(c)
     strides: tuple[int | None, ...] = ()
     attribute = None
     if shape:
         c.expect(",")
-    if shape or (c.token == "," and c.ahead() == "strides"):
-        c.accept(",")
-        _key(c, "strides")
-        start = c.start
-        strides = _strides(c)
-        if len(strides) != len(shape):
-            message = f"expected {len(shape)} strides, one for each dimension, found {len(strides)}"
-            raise LiteralError(message, start)
+        strides = _strides(c, len(shape))
+    elif c.token == "," and c.ahead() == "strides":
+        if not lone_x:
+            raise LiteralError("a tensor_view without dimensions has no strides", c.start)
+        c.take()
+        strides = _strides(c, 0)
     if c.accept(","):
         attribute = _pointer_attribute(c)
     return TensorViewType(shape, strides, element, attribute)
 
 
-def _strides(c: LiteralCursor) -> tuple[int | None, ...]:
+def _strides(c: LiteralCursor, wanted: int) -> tuple[int | None, ...]:
+    """`strides=[64, ?]`, one for each dimension."""
+    _key(c, "strides")
+    start = c.start
     c.expect("[")
     strides: list[int | None] = []
     while not c.accept("]"):
         if strides:
             c.comma("]")
         strides.append(None if c.accept("?") else c.integer())
+    if len(strides) != wanted:
+        message = f"expected {wanted} strides, one for each dimension, found {len(strides)}"
+        raise LiteralError(message, start)
     return tuple(strides)
 
 

@@ -7,6 +7,7 @@ module and the version alone: tables are filled in the order in which the module
 from __future__ import annotations
 
 from ..dialect import OPS, VERSIONS, enum_number
+from ..dialect.availability import newer_parts
 from ..dialect.bytecode import (
     ENTRY_ATTRIBUTES_SINCE,
     FUNCTION_ENTRY,
@@ -100,6 +101,9 @@ class _Writer:
     # -- file ---------------------------------------------------------------------------------------
 
     def module(self, module: Module) -> bytes:
+        for op in module.operations:
+            if op.spec is None:
+                self.refused[f"operation {op.name}, which is not known"] = None
         contents = {
             "Func": self._functions(module.entries),
             "Global": self._globals(module.globals),
@@ -227,17 +231,10 @@ class _Body:
             self.writer.refuse(f"operation {op.name}", OPS[op.name].since)
             return None
         for name in op.attributes:
-            row = op.spec.attributes.get(name)
-            if row is None:
+            if name not in op.spec.attributes:
                 self.writer.refused[f"attribute {name} of {op.name}, which it does not have"] = None
-            elif version_key(row.since) > self.writer.key:
-                self.writer.refuse(f"attribute {name} of {op.name}", row.since)
-        if plan.added and any(v.users for v in op.results[plan.results :]):
-            row_since = op.spec.results[plan.results].since
-            self.writer.refuse(f"the result of {op.name}", row_since)
-        for group, size in zip(op.spec.operands, op.segments or ()):
-            if size and version_key(group.since) > self.writer.key:
-                self.writer.refuse(f"operand {group.name} of {op.name}", group.since)
+        for what, since in newer_parts(op, self.writer.version):
+            self.writer.refuse(what, since)
         return plan
 
     def _results(self, out: bytearray, op: Operation, plan: Plan) -> None:

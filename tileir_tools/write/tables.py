@@ -15,6 +15,7 @@ from ..dialect.bytecode import (
     ENTRY_ATTRIBUTES_SINCE,
     POINTER_ATTRIBUTE_SINCE,
     POINTER_ATTRIBUTES,
+    POINTER_ATTRIBUTES_SINCE,
     TYPE_FLAGS_SINCE,
     TYPE_TAGS,
     version_key,
@@ -146,8 +147,8 @@ class Tables:
     def _put_pointer_flags(self, out: bytearray, attribute: str | None, type: Type) -> None:
         if self.at_least(POINTER_ATTRIBUTE_SINCE):
             put_varint(out, 0 if attribute is None else 1)
-        elif attribute is not None:
-            self.refuse(f"type {type}", POINTER_ATTRIBUTE_SINCE)
+        if attribute is not None and not self.at_least(POINTER_ATTRIBUTES_SINCE[attribute]):
+            self.refuse(f"type {type}", POINTER_ATTRIBUTES_SINCE[attribute])
 
     def _put_pointer_attribute(self, out: bytearray, attribute: str | None) -> None:
         if attribute is not None and self.at_least(POINTER_ATTRIBUTE_SINCE):
