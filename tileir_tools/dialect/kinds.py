@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from ..model import Operation, TileType, Type, Value
+from ..model import Operation, TensorViewType, TileType, Type, Value
 from .constraints import CONSTRAINTS
 
 _type_of = attrgetter("type")
