@@ -215,7 +215,7 @@ class _Writer:
         elif kind == "print":
             value = self.value(scope, _I32)
             self.lines.append(
-                f'{self.name()} = print_tko "p{self.count}", {value} : {_I32} -> token'
+                f'{self.name()} = print_tko "p{self.count} %d", {value} : {_I32} -> token'
             )
         else:
             type = _I32 if kind == "select" else _I1
@@ -286,7 +286,7 @@ class _Writer:
         )
         index, inner, carried = self.carried(scope, types)
         at = len(self.lines)
-        last = self.body([*inner, (index, _I32)], depth + 1, {"return": [], "continue": types})
+        last = self.body([*inner, (index, _I32)], depth + 1, {"continue": types})
         self.lines += ["continue" + self.given(last, types), "}"]
         values = f" iter_values({carried}) -> ({', '.join(types)})" if types else ""
         head = f"for {index} in ({low} to {high}, step {step}) : {_I32}{values} {{"
@@ -302,7 +302,10 @@ class _Writer:
         carries, gives = self.types(), self.types()
         _, inner, carried = self.carried(scope, carries)
         at = len(self.lines)
-        ends = {"return": [], "continue": carries, "break": gives}
+        ends = {"continue": carries, "break": gives}
+        # A `for` cannot be left by `return`, nor can what is in it.
+        if "return" in leave:
+            ends["return"] = []
         last = self.body(inner, depth + 1, ends)
         self.lines.append(f"if {self.value(last, _I1)} {{")
         self.lines += ["continue" + self.given(last, carries), "}"]
@@ -323,6 +326,6 @@ def programs(draw: st.DrawFn) -> str:
     writer.lines[0] = f"%true = constant <i1: true> : {_I1}"
     scope[-1] = ("%true", _I1)
     last = writer.body(scope, 0, {"return": []})
-    writer.lines.append(f'%end = print_tko "end", {writer.value(last, _I32)} : {_I32} -> token')
+    writer.lines.append(f'%end = print_tko "end %d", {writer.value(last, _I32)} : {_I32} -> token')
     head = f"entry @k(%a: {_I32}, %b: {_I32}, %c: {_I1}) {{"
     return "\n".join([head, *writer.lines, "return", "}", ""])

@@ -55,6 +55,21 @@ def test_verify_a_valid_file() -> None:
     assert done.stderr == b""
 
 
+def test_verify_several_files(tmp_path: Path) -> None:
+    broken = tmp_path / "k.mlir"
+    broken.write_text("entry @k() {\n  %0 = iota : tile<6xi32>\n  return\n}\n")
+    done = tool("tileir", "verify", broken, tmp_path / "absent", MATMUL)
+    assert done.returncode == 3
+    assert done.stderr.decode() == f"{tmp_path / 'absent'}: error: no such file\n"
+    lines = done.stdout.decode().splitlines()
+    assert lines[-1] == f"{MATMUL}: valid"
+    assert f"{broken}: not valid, 1 error" in lines
+    assert tool("tileir", "verify", broken, MATMUL).returncode == 1
+    assert tool("tileir", "verify", MATMUL, OTHER).returncode == 0
+    assert tool("tileir", "verify", MATMUL, OTHER, "--format", "json").returncode == 3
+    assert tool("tileir", "verify").returncode == 3
+
+
 def test_verify_reports_every_error(tmp_path: Path) -> None:
     path = tmp_path / "k.mlir"
     path.write_text(

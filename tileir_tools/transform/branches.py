@@ -52,18 +52,6 @@ def _inline(op: Operation, region: Region, rewriter: Rewriter) -> None:
     rewriter.erase(last)
 
 
-def _can_be_inlined(op: Operation, region: Region, rewriter: Rewriter) -> bool:
-    """A `return` ends no body of a loop: there, cuda-tile-opt makes a module that is not valid."""
-    last = _last(region, rewriter)
-    around = op.parent_op
-    return not (
-        last is not None
-        and last.name == "return"
-        and around is not None
-        and around.name in ("for", "loop")
-    )
-
-
 def unused_results(op: Operation, rewriter: Rewriter) -> bool:
     """Results that nothing reads."""
     lasts = _lasts(op, rewriter)
@@ -128,8 +116,6 @@ def constant_condition(op: Operation, rewriter: Rewriter) -> bool:
     if region.empty:
         rewriter.erase(op)
         return True
-    if not _can_be_inlined(op, region, rewriter):
-        return False
     _inline(op, region, rewriter)
     return True
 
@@ -363,8 +349,6 @@ def both_leave(op: Operation, rewriter: Rewriter) -> bool:
     """Where both branches leave, the else needs no branch."""
     then, other = _lasts(op, rewriter)
     if not (_leaves(then) and _leaves(other)):
-        return False
-    if not _can_be_inlined(op, op.regions[1], rewriter):
         return False
     smaller = new_if(op.operands[0], (), (take_region(op, 0), Region()), op.location)
     rewriter.insert_before(op, smaller)

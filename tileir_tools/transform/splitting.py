@@ -110,9 +110,6 @@ def _splittable(loop: Operation, branch: Operation, threshold: int) -> _Split | 
         return None
     users = dict.fromkeys(compare.result.users)
     ifs = [user for user in users if user.name == "if"]
-    # A branch that returns cannot become the middle of a loop's body.
-    if any(_returns(user) for user in ifs):
-        return None
     if not any(_worth_it(user, threshold) for user in ifs):
         return None
     branches = {user for user in ifs if user.parent_op is loop}
@@ -142,11 +139,6 @@ def _defined_inside(value: Value, loop: Operation) -> bool:
             return True
         op = op.parent_op
     return False
-
-
-def _returns(branch: Operation) -> bool:
-    lasts = [region.block.terminator for region in branch.regions if not region.empty]
-    return any(last is not None and last.name == "return" for last in lasts)
 
 
 def _worth_it(branch: Operation, threshold: int) -> bool:
