@@ -26,5 +26,6 @@ def command(file: str, arch: str | None, form: str, strict: bool, output: str | 
     from tileir_tools.analyze import analyze
     from tileir_tools.report.show_report import show_json, show_text
 
-    facts = [analyze(module, arch) for module in load_modules(file, strict)]
+    modules = load_modules(file, strict)
+    facts = [analyze(module, arch, with_fingerprints=True) for module in modules]
     write_output(show_json(facts, file) if form == "json" else show_text(facts), output)

@@ -17,23 +17,26 @@ if TYPE_CHECKING:
     from .symbols import Symbol
 
 
-def analyze(module: Module, arch: str | None = None) -> ModuleFacts:
+def analyze(
+    module: Module, arch: str | None = None, *, with_fingerprints: bool = False
+) -> ModuleFacts:
     """Everything that is known about a module.
 
     Args:
         module: what to look at.
         arch: target for which hints are resolved, such as `sm_100`; None looks at `default` alone.
+        with_fingerprints: the fingerprints too, which take as long as all the rest three times.
 
     Returns:
         A `facts.ModuleFacts`: globals, and for each entry its symbol, hints, memory operations, matrix
-        products, loops, reductions, conversions, promises, tiles, block mapping and fingerprints.
+        products, loops, reductions, conversions, promises, tiles, block mapping.
 
     Raises:
         UsageError: unknown arch.
     """
     from .entry import module_facts
 
-    return module_facts(module, arch)
+    return module_facts(module, arch, with_fingerprints)
 
 
 def demangle(symbol: str) -> Symbol:

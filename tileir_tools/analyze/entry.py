@@ -46,7 +46,7 @@ from .symbols import demangle
 _CONVERSIONS = ("ftof", "ftoi", "itof", "exti", "trunci", "bitcast", "int_to_ptr", "ptr_to_int")
 
 
-def module_facts(module: Module, arch: str | None) -> ModuleFacts:
+def module_facts(module: Module, arch: str | None, with_fingerprints: bool) -> ModuleFacts:
     """Everything that is known about a module; `analyze` describes it. Raises UsageError."""
     check_arch(arch)
     return ModuleFacts(
@@ -54,11 +54,13 @@ def module_facts(module: Module, arch: str | None) -> ModuleFacts:
         module.producer,
         arch,
         tuple(_global_fact(g) for g in module.globals),
-        tuple(_entry_facts(e, module, arch) for e in module.entries),
+        tuple(_entry_facts(e, module, arch, with_fingerprints) for e in module.entries),
     )
 
 
-def _entry_facts(entry: Entry, module: Module, arch: str | None) -> EntryFacts:
+def _entry_facts(
+    entry: Entry, module: Module, arch: str | None, with_fingerprints: bool
+) -> EntryFacts:
     expressions = Expressions(entry)
     symbol = demangle(entry.symbol)
     everything = list(entry.walk())[1:]
@@ -84,7 +86,7 @@ def _entry_facts(entry: Entry, module: Module, arch: str | None) -> EntryFacts:
         loops=tuple(_loop(op, expressions) for op in ops if op.name in ("for", "loop")),
         assumes=_assumes(ops, expressions),
         block_mapping=block_mapping(entry, expressions),
-        fingerprints=examine(entry, module, arch)[0],
+        fingerprints=examine(entry, module, arch)[0] if with_fingerprints else None,
     )
 
 

@@ -185,7 +185,7 @@ class EntryFacts(NamedTuple):
     `hints` are as written (arch -> key -> value), `resolved_hints` for the target that was asked for;
     `parameters` are (name, type); `constants` what the symbol says was compiled in. `modifiers` counts
     the floating-point operations that round in another way than their default or flush subnormal numbers
-    (`exp2 flush_to_zero`).
+    (`exp2 flush_to_zero`). `fingerprints` is None where they were not asked for.
     """
 
     symbol: str
@@ -207,7 +207,7 @@ class EntryFacts(NamedTuple):
     loops: tuple[LoopFact, ...]
     assumes: tuple[AssumeFact, ...]
     block_mapping: tuple[BlockMapping, ...]
-    fingerprints: Fingerprints
+    fingerprints: Fingerprints | None
 
 
 class GlobalFact(NamedTuple):

@@ -57,6 +57,8 @@ def _entry(entry: EntryFacts, arch: str | None) -> list[str]:
     )
     counts = ", ".join(f"{name} {count}" for name, count in entry.operations.items())
     lines.append(f"  operations: {counts}")
+    if entry.fingerprints is None:
+        return lines
     prints = ", ".join(f"{level} {digest[:8]}" for level, digest in zip(LEVELS, entry.fingerprints))
     return [*lines, f"  fingerprints: {prints}"]
 
