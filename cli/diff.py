@@ -5,6 +5,7 @@ Place in the flow: a thin consumer of `diff` and `report`.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -73,6 +74,14 @@ if TYPE_CHECKING:
     metavar="CODE",
     help="Explain the findings of one rule: where the values go, what to do.",
 )
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Compare the files of two folders in this many processes.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict line.")
 @click.option("--stat", is_flag=True, help="Print how many findings of each rule there are.")
 @click.option("-y", "--side-by-side", is_flag=True, help="Show both texts around each difference.")
@@ -92,6 +101,7 @@ def command(
     write_baseline: str | None,
     report: str | None,
     why: str | None,
+    jobs: int,
     quiet: bool,
     stat: bool,
     side_by_side: bool,
@@ -100,19 +110,29 @@ def command(
 ) -> int:
     """Say in what GENERATED differs from REFERENCE, and whether it matters.
 
-    Both are CUDA Tile IR text in any spelling, gzip allowed; `-` is the standard input.
+    Both are CUDA Tile IR, bytecode or text in any spelling, gzip allowed; `-` is the standard input.
+    Folders and patterns ('dumps/*.mlir') are compared file by file, by the path below them; a file that
+    cannot be read stops nothing, and makes the exit code 3.
 
     \b
     Exit codes: 0 PASS, 1 FAIL_FIXABLE, 2 PASS_WITH_NOTES, 3 BLOCKED (an input
     that cannot be read, no Tile IR, wrong usage).
     """
+    unread = 0
     try:
         if reference == generated == "-":
             raise UsageError("only one side can come from the standard input")
-        from tileir_tools.diff import diff
+        judging = _policy(policy, severities)
+        if _is_many(reference) or _is_many(generated):
+            if report is not None or side_by_side:
+                raise UsageError("--report and --side-by-side take one file on each side")
+            left, right = [], []
+            found, unread = _compare_many(reference, generated, arch, judging, entry, jobs)
+        else:
+            from tileir_tools.diff import diff
 
-        left, right = load_modules(reference, strict), load_modules(generated, strict)
-        found = diff(left, right, arch=arch, policy=_policy(policy, severities), entry=entry)
+            left, right = load_modules(reference, strict), load_modules(generated, strict)
+            found = diff(left, right, arch=arch, policy=judging, entry=entry)
         if baseline is not None:
             found = _without_known(found, baseline)
         if write_baseline is not None:
@@ -136,7 +156,43 @@ def command(
         write_output(_blocked(error_text(error)), output)
         return COULD_NOT_RUN
     write_output(answer, output)
-    return found.exit_code
+    return COULD_NOT_RUN if unread else found.exit_code
+
+
+def _is_many(path: str) -> bool:
+    if path == "-" or os.path.isfile(path):
+        # Comparing two files needs nothing of what comparing many does.
+        return False
+    from tileir_tools.diff.many import is_many
+
+    return is_many(path)
+
+
+def _compare_many(
+    reference: str,
+    generated: str,
+    arch: str | None,
+    policy: Policy,
+    entry: str | None,
+    jobs: int,
+) -> tuple[Diff, int]:
+    """The answer about many files, and how many could not be read, which is said on standard error."""
+    from contextlib import ExitStack
+
+    from tileir_tools.diff.many import diff_files
+
+    with ExitStack() as stack:
+        executor = None
+        if jobs > 1:
+            from concurrent.futures import ProcessPoolExecutor
+
+            executor = stack.enter_context(ProcessPoolExecutor(jobs))
+        found, unread = diff_files(
+            reference, generated, arch=arch, policy=policy, entry=entry, executor=executor
+        )
+    for file in unread:
+        click.echo(file.error, err=True)
+    return found, len(unread)
 
 
 def _write_report(
