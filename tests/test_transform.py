@@ -276,6 +276,20 @@ def test_constants_are_one_each_at_the_front_in_the_order_of_mlir() -> None:
     assert [op.name for op in module.entries[0].body.operations[3:]] == ["addi", "if", "return"]
 
 
+def test_a_loop_is_not_split_at_a_bound_that_it_carries() -> None:
+    body = (
+        "%0 = constant <i32: 0> : tile<i32>\n %1 = constant <i32: 1> : tile<i32>\n"
+        "%f = for %i in (%0 to %arg0, step %1) : tile<i32> iter_values(%x = BOUND) -> (tile<i32>) {\n"
+        "%c = cmpi less_than %i, CHECKED, signed : tile<i32> -> tile<i1>\n"
+        'if %c {\n %t = print_tko "%d", %x : tile<i32> -> token\n}\n'
+        "%y = addi %x, %1 : tile<i32>\n continue %y : tile<i32>\n}"
+    )
+    for checked, loops in (("%arg1", 2), ("%x", 1), ("%i", 1)):
+        text = body.replace("BOUND", "%arg1").replace("CHECKED", checked)
+        lines = _changed(text, loop_split)
+        assert sum(" for " in f" {line}" for line in lines if " in (" in line) == loops
+
+
 # -- our own passes ---------------------------------------------------------------------------------
 
 

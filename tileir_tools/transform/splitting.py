@@ -133,11 +133,17 @@ def _index_first(loop: Operation, compare: Operation) -> tuple[str, Value] | Non
 
 
 def _defined_inside(value: Value, loop: Operation) -> bool:
-    op = value.defining_op
-    while op is not None:
-        if op.parent_op is loop:
+    """Whether a value is defined in a loop: by an operation in it, or as the argument of a block."""
+    owner = value.owner
+    if isinstance(owner, Operation):
+        around = owner.parent_op
+    else:
+        # cuda-tile-opt takes carried values for invariant, and splits at a bound that changes.
+        around = owner.parent.parent if owner.parent is not None else None
+    while around is not None:
+        if around is loop:
             return True
-        op = op.parent_op
+        around = around.parent_op
     return False
 
 
