@@ -16,7 +16,9 @@ from .running import run
 _COMMANDS = {
     "alias": "alias",
     "as": "assemble",
+    "compile": "compile",
     "diff": "diff",
+    "doctor": "doctor",
     "equal": "equal",
     "info": "info",
     "opt": "opt",

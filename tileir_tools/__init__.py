@@ -52,7 +52,7 @@ Errors: everything raised on purpose is a `TileIRError`. `InputError`: the input
 `ForeignFormatError`: it is something other than Tile IR, named in `kind`; `ParseError`: it is not valid, with
 one `Diagnostic` (message, file, line, column, source line) for each independent error; `BytecodeError`: the
 same for bytecode, with the byte offset; `ConversionError`: an older bytecode version cannot say something;
-`UsageError`: the request makes no sense.
+`ToolError`: a tool of NVIDIA's is missing, crashed or said no; `UsageError`: the request makes no sense.
 
 From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `equal`, `variants`, `alias`,
 `verify`, `opt`, `print`, `as`, `info`, `validate`, `rules`.
@@ -68,6 +68,7 @@ from .errors import (
     InputError,
     ParseError,
     TileIRError,
+    ToolError,
     UsageError,
 )
 from .model import Block, Entry, Global, Location, Module, Operation, Region, Type, Value
@@ -111,6 +112,7 @@ __all__ = [  # noqa: RUF022 - in the order in which a reader wants them
     "ParseError",
     "BytecodeError",
     "ConversionError",
+    "ToolError",
     "UsageError",
     "Diagnostic",
 ]

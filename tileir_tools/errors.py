@@ -72,3 +72,13 @@ class ConversionError(TileIRError):
 
 class UsageError(TileIRError):
     """The request makes no sense: an unknown arch, an entry that the module does not have."""
+
+
+class ToolError(TileIRError):
+    """A tool of NVIDIA's that could not do its work: `tool` is its name, `kind` one of "missing",
+    "timeout", "crashed", "failed" (it said no) and "garbage" (what it wrote makes no sense)."""
+
+    def __init__(self, message: str, tool: str, kind: str):
+        super().__init__(message)
+        self.tool = tool
+        self.kind = kind

@@ -1,0 +1,53 @@
+"""`tileir compile FILE --arch sm_90`: Tile IR to cubins, and what the compiler made of it.
+
+Place in the flow: a thin consumer of `read`, `toolchain` and `report`.
+"""
+
+from __future__ import annotations
+
+import click
+
+from tileir_tools.errors import UsageError
+
+from .running import load_modules, only_module, strict_option, write_file, write_output
+
+
+@click.command(name="compile")
+@click.argument("file")
+@click.option(
+    "--arch",
+    "arches",
+    multiple=True,
+    required=True,
+    metavar="ARCH",
+    help="Target, such as sm_90; may be repeated.",
+)
+@click.option("--cubin", metavar="OUT", help="Write the machine code to OUT; takes one --arch.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=1), default=300, show_default=True, metavar="S"
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@strict_option
+@click.help_option("-h", "--help")
+def command(
+    file: str, arches: tuple[str, ...], cubin: str | None, timeout: float, form: str, strict: bool
+) -> None:
+    """Compile the Tile IR in FILE by NVIDIA's tileiras, and say what came out.
+
+    Registers, stack, shared and local memory, machine instructions by class, spills, and the
+    compiler's remarks with the operations that they are about. Needs no GPU; `tileir doctor` says which
+    tools are there.
+    """
+    from tileir_tools.report.evidence_report import compile_json, compile_text
+    from tileir_tools.toolchain.compiling import compile_module
+
+    if cubin is not None and len(arches) > 1:
+        raise UsageError("--cubin takes one --arch")
+    module = only_module(load_modules(file, strict), file)
+    found = [compile_module(module, arch, timeout=timeout) for arch in arches]
+    if cubin is not None:
+        write_file(found[0].cubin, cubin)
+    if form == "json":
+        write_output(compile_json(file, module, found), None)
+    else:
+        write_output(compile_text(module, found), None)
