@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -53,6 +54,8 @@ def run_tool(
     """
     name = os.path.basename(os.fspath(command[0]))
     start = time.monotonic()
+    # An interrupt waits until the tool is known: else nobody could kill it.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         process = subprocess.Popen(
             [os.fspath(part) for part in command],
@@ -62,12 +65,14 @@ def run_tool(
             env=None if env is None else dict(env),
             cwd=cwd,
             start_new_session=True,
-            preexec_fn=_without_core_files,
+            preexec_fn=lambda: _in_the_child(before),
         )
     except OSError as error:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         reason = error.strerror or str(error)
         raise ToolError(f"{name}: cannot be started: {reason}", name, "missing") from None
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         stdout, stderr = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         _kill(process)
@@ -87,9 +92,9 @@ def run_tool(
     return Completed(code, stdout, stderr, time.monotonic() - start)
 
 
-def _without_core_files() -> None:
-    import resource
-
+def _in_the_child(mask: set[int]) -> None:
+    """Between fork and exec: signals as they were, no core files."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
