@@ -20,6 +20,7 @@ _COMMANDS = {
     "diff": "diff",
     "doctor": "doctor",
     "equal": "equal",
+    "explain": "explain",
     "info": "info",
     "opt": "opt",
     "print": "print",

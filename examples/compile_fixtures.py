@@ -2,7 +2,8 @@
 
     python examples/compile_fixtures.py [--kernels DIR] [--out DIR] [--check]
 
-`--kernels examples/variants --out tests/fixtures/variants` makes those that are to be grouped.
+`--kernels examples/variants --out tests/fixtures/variants` makes those that are to be grouped,
+`--kernels examples/evidence --out tests/fixtures/evidence` those whose machine code is explained.
 
 Needs no GPU, only `pip install cuda-tile nvidia-cuda-tileiras` and Linux. Each kernel in
 `examples/kernels` is exported by cuda-tile as `KERNEL__VARIANT-DTYPE__ARCH__bcVERSION.tileirbc`;

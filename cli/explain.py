@@ -1,0 +1,46 @@
+"""`tileir explain REFERENCE GENERATED --arch sm_90`: why the generated kernel is slower.
+
+Place in the flow: a thin consumer of `diff.causes` and `report`.
+"""
+
+from __future__ import annotations
+
+import click
+
+from .running import load_modules, only_module, output_option, strict_option, write_output
+
+
+@click.command(name="explain")
+@click.argument("reference")
+@click.argument("generated")
+@click.option("--arch", required=True, metavar="ARCH", help="Target, such as sm_90.")
+@click.option("--entry", metavar="NAME", help="Explain only entries whose symbol contains NAME.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@strict_option
+@output_option
+@click.help_option("-h", "--help")
+def command(
+    reference: str,
+    generated: str,
+    arch: str,
+    entry: str | None,
+    form: str,
+    strict: bool,
+    output: str | None,
+) -> int:
+    """Compile REFERENCE and GENERATED and say what makes the generated kernel slower.
+
+    Causes are read off the machine code (spills, TMA, tensor cores, loads in flight, reuse), each with
+    its numbers and the differences between the kernels that can bring it about. Needs no GPU.
+
+    \b
+    Exit codes: 0 no cause found, 1 some cause, 3 could not run.
+    """
+    from tileir_tools.diff.causes import explain
+    from tileir_tools.report.explain_report import explain_json, explain_text
+
+    left = only_module(load_modules(reference, strict), reference)
+    right = only_module(load_modules(generated, strict), generated)
+    found = explain(left, right, arch, entry=entry)
+    write_output(explain_json(found, arch) if form == "json" else explain_text(found, arch), output)
+    return 1 if any(one.causes for one in found) else 0

@@ -1,0 +1,119 @@
+"""Causes of slowness, named from the machine code of kernels whose times were measured on a GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from samples import ROOT
+from test_cli import check, tool
+from test_toolchain import needs_tools
+
+from tileir_tools import load
+from tileir_tools.diff.causes import Cause, Explanation, explain
+from tileir_tools.errors import UsageError
+from tileir_tools.model import (
+    I64,
+    Attribute,
+    BoolAttr,
+    DictAttr,
+    IntegerAttr,
+    Module,
+    OptimizationHintsAttr,
+)
+
+EVIDENCE = ROOT / "tests" / "fixtures" / "evidence"
+
+
+def kernel(tile: str = "128x128x64") -> Path:
+    return EVIDENCE / f"matmul__{tile}-float16__sm_100__bc13.3.mlir"
+
+
+def hinted(key: str, value: Attribute) -> Module:
+    """The reference with one hint on both loads."""
+    module = load(kernel())
+    hints = DictAttr((("default", DictAttr(((key, value),))),))
+    for op in module.find("load_view_tko"):
+        op.attributes["optimization_hints"] = OptimizationHintsAttr(hints)
+    return module
+
+
+def explained(generated: Module, reference: Module | None = None) -> Explanation:
+    (found,) = explain(reference or load(kernel()), generated, "sm_90")
+    return found
+
+
+def codes(cause: Cause) -> set[str]:
+    return {finding.code for finding in cause.findings}
+
+
+@needs_tools
+def test_a_latency_of_one_loses_the_pipeline() -> None:
+    # Measured: 2.2 times slower.
+    found = explained(hinted("latency", IntegerAttr(1, I64)))
+    assert [cause.name for cause in found.causes] == ["pipelining lost"]
+    assert codes(found.causes[0]) == {"HNT004"}
+    assert found.causes[0].evidence[1] == "rounds of loads that fit in it: 6 -> 3"
+
+
+@needs_tools
+def test_a_high_latency_is_a_change_and_no_cause() -> None:
+    # Measured: 1.3 times slower.
+    found = explained(hinted("latency", IntegerAttr(8, I64)))
+    assert found.causes == ()
+    assert any(change.startswith("shared memory bytes: ") for change in found.changes)
+    assert found.diff.verdict == "FAIL_FIXABLE"
+
+
+@needs_tools
+def test_tma_forbidden() -> None:
+    # Measured: 10 times slower.
+    found = explained(hinted("allow_tma", BoolAttr(False)))
+    assert [cause.name for cause in found.causes] == ["TMA lost"]
+    assert codes(found.causes[0]) == {"HNT006"}
+
+
+@needs_tools
+@pytest.mark.parametrize(
+    ("tile", "first"),
+    # Measured: 13.8, 8.5 and 1.8 times slower.
+    [("128x256x64", "spills"), ("256x128x64", "spills"), ("64x64x64", "less reuse")],
+)
+def test_other_tiles(tile: str, first: str) -> None:
+    found = explained(load(kernel(tile)))
+    assert found.causes[0].name == first
+    assert "MEM005" in codes(found.causes[0])
+
+
+@needs_tools
+def test_equal_kernels_have_no_cause() -> None:
+    found = explained(load(kernel()))
+    assert (found.causes, found.changes, found.diff.verdict) == ((), (), "PASS")
+
+
+@needs_tools
+def test_what_is_better_is_no_cause() -> None:
+    slow = hinted("allow_tma", BoolAttr(False))
+    found = explained(load(kernel()), slow)
+    assert found.causes == ()
+    assert "TMA loads: 0 -> 3" in found.changes
+
+
+@needs_tools
+def test_the_command() -> None:
+    done = tool("tileir", "explain", kernel(), kernel("128x256x64"), "--arch", "sm_90")
+    assert done.returncode == 1
+    text = done.stdout.decode()
+    assert "  1. spills: registers do not suffice" in text
+    assert "     <- MEM005 " in text
+    document = check(
+        tool("tileir", "explain", kernel(), kernel(), "--arch", "sm_90", "--format", "json").stdout
+    )
+    assert document["pairs"][0]["causes"] == []  # type: ignore[index]
+    assert tool("tileir", "explain", kernel(), kernel(), "--arch", "sm_1").returncode == 3
+
+
+@needs_tools
+def test_no_pair() -> None:
+    with pytest.raises(UsageError, match="no pair of entries to explain"):
+        explain(load(kernel()), load(kernel()), "sm_90", entry="absent")
