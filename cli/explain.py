@@ -39,8 +39,10 @@ def command(
     from tileir_tools.diff.causes import explain
     from tileir_tools.report.explain_report import explain_json, explain_text
 
+    from .settings import find_settings
+
     left = only_module(load_modules(reference, strict), reference)
     right = only_module(load_modules(generated, strict), generated)
-    found = explain(left, right, arch, entry=entry)
+    found = explain(left, right, arch, entry=entry, policy=find_settings())
     write_output(explain_json(found, arch) if form == "json" else explain_text(found, arch), output)
     return 1 if any(one.causes for one in found) else 0

@@ -265,7 +265,14 @@ def test_an_expired_ignore_counts_again_and_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("polcy = 'strict'", "unknown key 'polcy'; known: policy, arch, severity, ignore"),
+        (
+            "polcy = 'strict'",
+            "unknown key 'polcy'; known: policy, arch, severity, ignore, threshold",
+        ),
+        ("threshold = 3", "threshold: expected a table"),
+        ("threshold.speed = 3", "threshold: unknown 'speed'; known: spills, shared, reuse"),
+        ("threshold.spills = true", "threshold: spills: expected a number from 0 on"),
+        ("threshold.reuse = -1", "threshold: reuse: expected a number from 0 on"),
         ("policy = 'lax'", "policy: 'lax' is none of default, strict, legacy"),
         ("severity.MEM999 = 'WARN'", "policy: unknown rule 'MEM999'"),
         ("severity.MEM007 = 3", "policy: MEM007: '3' is not CRITICAL, WARN or INFO"),

@@ -11,6 +11,7 @@ from test_toolchain import needs_tools
 
 from tileir_tools import load
 from tileir_tools.diff.causes import Cause, Explanation, explain
+from tileir_tools.diff.policy import Policy
 from tileir_tools.errors import UsageError
 from tileir_tools.model import (
     I64,
@@ -63,6 +64,17 @@ def test_a_high_latency_is_a_change_and_no_cause() -> None:
     assert found.causes == ()
     assert any(change.startswith("shared memory bytes: ") for change in found.changes)
     assert found.diff.verdict == "FAIL_FIXABLE"
+
+
+@needs_tools
+def test_thresholds_are_the_projects(tmp_path: Path) -> None:
+    slow = hinted("latency", IntegerAttr(1, I64))
+    (found,) = explain(load(kernel()), slow, "sm_90", policy=Policy(thresholds={"shared": 0.4}))
+    assert found.causes == ()
+    (tmp_path / "tileir.toml").write_text("threshold.spills = 5000\n")
+    arguments = ("explain", kernel(), kernel("128x256x64"), "--arch", "sm_90")
+    done = tool("tileir", *arguments, cwd=tmp_path)
+    assert (done.returncode, b"spills: registers" in done.stdout) == (0, False)
 
 
 @needs_tools

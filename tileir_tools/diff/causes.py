@@ -22,11 +22,7 @@ from ..toolchain.machine_code import Function
 from . import diff
 from .finding import Diff, Finding
 from .match import match_entries, selected
-
-# A change to less than this part of the reference's number counts.
-_MUCH_LESS = 0.75
-# Spills that a kernel can have beside the reference's without being slower for them.
-_FEW_SPILLS = 16
+from .policy import Policy
 
 
 class Side(NamedTuple):
@@ -92,7 +88,12 @@ class Explanation(NamedTuple):
 
 
 def explain(
-    reference: Module, generated: Module, arch: str, *, entry: str | None = None
+    reference: Module,
+    generated: Module,
+    arch: str,
+    *,
+    entry: str | None = None,
+    policy: Policy | None = None,
 ) -> tuple[Explanation, ...]:
     """Compile both sides for a target and say what makes the generated kernels slower.
 
@@ -100,6 +101,7 @@ def explain(
         reference, generated: the modules.
         arch: target, such as `sm_90`.
         entry: only entries whose symbol contains this text.
+        policy: severities, and thresholds from when on a change is a cause.
 
     Returns:
         One Explanation for each pair of entries.
@@ -109,6 +111,7 @@ def explain(
         UsageError: unknown arch; no pair of entries.
     """
     pairs = selected(match_entries([reference], [generated]), entry)
+    policy = policy or Policy()
     found = []
     made = [compile_module(module, arch) for module in (reference, generated)]
     for pair in pairs:
@@ -119,10 +122,11 @@ def explain(
             _side(reference, one.symbol, made[0], arch),
             _side(generated, other.symbol, made[1], arch),
         )
-        answer = diff(reference, generated, arch=arch)
+        answer = diff(reference, generated, arch=arch, policy=policy)
         entries = tuple(e for e in answer.entries if e.reference == one.symbol)
         answer = answer._replace(entries=entries)
-        causes = tuple(c for rule in _RULES if (c := rule(*sides, answer.findings)) is not None)
+        named = (rule(*sides, answer.findings, policy) for rule in _RULES)
+        causes = tuple(cause for cause in named if cause is not None)
         changes = tuple(_changes(*sides))
         found.append(Explanation(one.symbol, other.symbol, causes, changes, answer))
     if not found:
@@ -160,7 +164,7 @@ def _shape(tile: str) -> list[int]:
 
 # -- causes, the one that costs most first ----------------------------------------------------------
 
-_Rule = Callable[[Side, Side, tuple[Finding, ...]], "Cause | None"]
+_Rule = Callable[[Side, Side, tuple[Finding, ...], Policy], "Cause | None"]
 
 
 def _cause(
@@ -170,9 +174,9 @@ def _cause(
     return Cause(name, sentence, tuple(evidence), about)
 
 
-def _spills(one: Side, other: Side, findings: tuple[Finding, ...]) -> Cause | None:
+def _spills(one: Side, other: Side, findings: tuple[Finding, ...], policy: Policy) -> Cause | None:
     before, after = one.function.spills, other.function.spills
-    if after <= 2 * before + _FEW_SPILLS:
+    if after <= 2 * before + policy.threshold("spills"):
         return None
     evidence = [
         f"loads and stores of local memory: {before} -> {after}",
@@ -184,7 +188,9 @@ def _spills(one: Side, other: Side, findings: tuple[Finding, ...]) -> Cause | No
     return _cause("spills", sentence, evidence, findings, codes)
 
 
-def _tensor_cores(one: Side, other: Side, findings: tuple[Finding, ...]) -> Cause | None:
+def _tensor_cores(
+    one: Side, other: Side, findings: tuple[Finding, ...], policy: Policy
+) -> Cause | None:
     if not one.tensor or other.tensor:
         return None
     evidence = [f"tensor core instructions: {one.tensor} -> 0"]
@@ -192,7 +198,7 @@ def _tensor_cores(one: Side, other: Side, findings: tuple[Finding, ...]) -> Caus
     return _cause("tensor cores lost", sentence, evidence, findings, "MMA CVT MEM005")
 
 
-def _tma(one: Side, other: Side, findings: tuple[Finding, ...]) -> Cause | None:
+def _tma(one: Side, other: Side, findings: tuple[Finding, ...], policy: Policy) -> Cause | None:
     if not one.tma_loads or other.tma_loads:
         return None
     evidence = [
@@ -205,12 +211,14 @@ def _tma(one: Side, other: Side, findings: tuple[Finding, ...]) -> Cause | None:
     return _cause("TMA lost", sentence, evidence, findings, codes)
 
 
-def _pipelining(one: Side, other: Side, findings: tuple[Finding, ...]) -> Cause | None:
+def _pipelining(
+    one: Side, other: Side, findings: tuple[Finding, ...], policy: Policy
+) -> Cause | None:
     # Tiles of another size need other memory: then less of it says nothing.
-    if not one.loaded or one.loaded != other.loaded or _tma(one, other, ()) is not None:
+    if not one.loaded or one.loaded != other.loaded or _tma(one, other, (), policy) is not None:
         return None
     before, after = one.function.shared, other.function.shared
-    if after >= _MUCH_LESS * before:
+    if after >= policy.threshold("shared") * before:
         return None
     evidence = [
         f"shared memory: {before} -> {after} bytes",
@@ -221,9 +229,9 @@ def _pipelining(one: Side, other: Side, findings: tuple[Finding, ...]) -> Cause 
     return _cause("pipelining lost", sentence, evidence, findings, codes)
 
 
-def _reuse(one: Side, other: Side, findings: tuple[Finding, ...]) -> Cause | None:
+def _reuse(one: Side, other: Side, findings: tuple[Finding, ...], policy: Policy) -> Cause | None:
     before, after = one.intensity, other.intensity
-    if before is None or after is None or after >= _MUCH_LESS * before:
+    if before is None or after is None or after >= policy.threshold("reuse") * before:
         return None
     evidence = [
         f"operations for each byte loaded: {before:.0f} -> {after:.0f}",

@@ -56,6 +56,10 @@ class Finding(NamedTuple):
     path: tuple[str, ...] = ()
     ignored: str | None = None
 
+    def explain(self) -> str:
+        """Why it matters, in one line: the way from the operation to an effect."""
+        return " -> ".join(self.path) or self.message
+
 
 class EntryDiff(NamedTuple):
     """What comparing one pair of entries found; a symbol is None where the entry has no partner."""

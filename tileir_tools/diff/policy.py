@@ -10,6 +10,11 @@ of a `pyproject.toml`:
     [severity]                        # in pyproject.toml: [tool.tileir.severity]
     HNT004 = "WARN"
 
+    [threshold]                       # from when on `tileir explain` names a cause
+    spills = 16                       # loads and stores of local memory beside the reference's
+    shared = 0.75                     # part of the reference's shared memory
+    reuse = 0.75                      # part of its operations for each byte loaded
+
     [[ignore]]
     rule = "ASM003"
     entry = "softmax*"                # symbols of the reference; default: all
@@ -50,11 +55,22 @@ class Policy(NamedTuple):
         severities: rule -> severity, where it is not the rule's own.
         ignores: what does not count.
         arches: targets for which hints are resolved; empty: those that the kernels name.
+        thresholds: from when on a change in the machine code is a cause; see `THRESHOLDS`.
     """
 
     severities: Mapping[str, str] = {}
     ignores: tuple[Ignore, ...] = ()
     arches: tuple[str, ...] = ()
+    thresholds: Mapping[str, float] = {}
+
+    def threshold(self, name: str) -> float:
+        """A threshold, as the policy sets it or as it is. Raises KeyError: there is none of that name."""
+        return self.thresholds.get(name, THRESHOLDS[name])
+
+
+# Spills beside the reference's that a kernel can have without being slower for them; and the parts of the
+# reference's shared memory and reuse below which a kernel of the measured kind (docs/explain.md) is slower.
+THRESHOLDS: dict[str, float] = {"spills": 16, "shared": 0.75, "reuse": 0.75}
 
 
 # Where the shell script `diff_ir.sh` is lenient on purpose. Where it is lenient because it does not see
@@ -88,7 +104,7 @@ def _check_rule(code: str, where: str) -> None:
 
 # -- from a file ------------------------------------------------------------------------------------
 
-_KEYS = ("policy", "arch", "severity", "ignore")
+_KEYS = ("policy", "arch", "severity", "ignore", "threshold")
 
 
 def policy_from(table: object, where: str) -> Policy:
@@ -113,7 +129,8 @@ def policy_from(table: object, where: str) -> Policy:
     )
     arches = table.get("arch", [])
     arches = _list([arches] if isinstance(arches, str) else arches, "arch", where)
-    policy = Policy(severities, ignores, tuple(map(str, arches)))
+    thresholds = _thresholds(table.get("threshold", {}), where)
+    policy = Policy(severities, ignores, tuple(map(str, arches)), thresholds)
     try:
         check_policy(policy)
     except UsageError as error:
@@ -131,6 +148,18 @@ def _severities(table: object, where: str) -> dict[str, str]:
     if not isinstance(table, dict):
         raise InputError(f"{where}: error: severity: expected a table of rules and severities")
     return {str(code): str(level).upper() for code, level in table.items()}
+
+
+def _thresholds(table: object, where: str) -> dict[str, float]:
+    if not isinstance(table, dict):
+        raise InputError(f"{where}: error: threshold: expected a table of names and numbers")
+    for name, value in table.items():
+        if name not in THRESHOLDS:
+            known = ", ".join(THRESHOLDS)
+            raise InputError(f"{where}: error: threshold: unknown '{name}'; known: {known}")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+            raise InputError(f"{where}: error: threshold: {name}: expected a number from 0 on")
+    return dict(table)
 
 
 def _ignore(item: object, where: str) -> Ignore:
