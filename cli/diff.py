@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "markdown", "sarif", "github", "junit"]),
+    type=click.Choice(["text", "json", "markdown", "html", "sarif", "github", "junit"]),
     default="text",
     show_default=True,
     help="How to print the answer.",
@@ -112,6 +112,9 @@ def command(
         from tileir_tools.diff import diff
 
         left, right = load_modules(reference, strict), load_modules(generated, strict)
+        if form == "html":
+            _place(left, reference)
+            _place(right, generated)
         found = diff(left, right, arch=arch, policy=_policy(policy, severities), entry=entry)
         if baseline is not None:
             found = _without_known(found, baseline)
@@ -122,6 +125,10 @@ def command(
         colour = output is None and shows_colour()
         if why is not None:
             answer = _explanation(found, why.upper())
+        elif form == "html":
+            from tileir_tools.report.html_report import diff_html
+
+            answer = diff_html(found, left, right, (reference, generated), entry)
         elif form != "text":
             answer = _document(found, form, reference, generated)
         elif side_by_side:
@@ -137,6 +144,14 @@ def command(
         return COULD_NOT_RUN
     write_output(answer, output)
     return found.exit_code
+
+
+def _place(modules: list[Module], name: str) -> None:
+    """The page shows lines: operations of bytecode get those of its printed text."""
+    from tileir_tools.write.marked import place_in_text
+
+    for module in modules:
+        place_in_text(module, name)
 
 
 def _write_report(

@@ -176,9 +176,7 @@ def _operations(pair: Pair, stand_ins: dict[Node, Node]) -> dict[Operation, Oper
     return found
 
 
-def _candidates(
-    pair: Pair, stand_ins: dict[Node, Node]
-) -> Iterator[tuple[Operation, Operation]]:
+def _candidates(pair: Pair, stand_ins: dict[Node, Node]) -> Iterator[tuple[Operation, Operation]]:
     left, right = pair.reference, pair.generated
     yield from pair.counterpart.items()
     for node, ops in left.ops.items():
