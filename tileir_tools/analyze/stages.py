@@ -112,3 +112,38 @@ def _steps(reached: _Reached | None) -> tuple[str, ...]:
             steps.append(step_name(op))
         reached = reached.before
     return tuple(steps)
+
+
+def stages_behind(op: Operation) -> list[Operation]:
+    """The nearest stages, loops and branches that an operation's results go to; itself if it is one."""
+    found: dict[Operation, None] = {}
+    pending = [op]
+    seen = {op}
+    while pending:
+        one = pending.pop()
+        if is_stage(one) or one.name in ("for", "loop", "if"):
+            found[one] = None
+            continue
+        for value in (*one.results, *_given_to(one)):
+            for user in value.users:
+                if user not in seen:
+                    seen.add(user)
+                    pending.append(user)
+    return list(found)
+
+
+def _given_to(op: Operation) -> list[Value]:
+    """The values that a terminator gives its operands to."""
+    around = op.parent_op
+    if op.name == "yield" and around is not None and around.name == "if":
+        return around.results
+    if op.name not in ("continue", "break"):
+        return []
+    while around is not None and around.name not in ("for", "loop"):
+        around = around.parent_op
+    if around is None:
+        return []
+    if op.name == "break":
+        return around.results
+    inside = around.regions[0].block.arguments[around.name == "for" :]
+    return [*inside, *(around.results if around.name == "for" else ())]

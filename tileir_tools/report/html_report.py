@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 from .. import __version__
+from ..analyze.stages import stages_behind
 from ..diff import CRITICAL, INFO, RULES, WARN, Diff, EntryDiff, Finding, Place
 from ..diff.correspond import Correspondence, correspondences
 from ..model import Entry, Module, Operation
@@ -124,10 +125,13 @@ def _counts(findings: Iterable[Finding]) -> Html:
             aria_pressed="true",
             title=f"Show or hide {label}",
         )
-        for kind, label in (*((s.lower(), s) for s in _SEVERITIES), ("ignored", "ignored"))
+        for kind, label in zip(_KINDS, (*_SEVERITIES, "ignored"))
         if kind in kinds or kind == "critical"
     ]
     return tag("div", *buttons, class_="counts", role="group", aria_label="Severities to show")
+
+
+_KINDS = ("critical", "warn", "info", "ignored")
 
 
 def _kind(finding: Finding) -> str:
@@ -167,15 +171,24 @@ class _Pair:
             )
             for k, finding in enumerate(answer.findings)
         ]
+        self._shown = self._worst(0), self._worst(1)
 
     def anchor(self, side: int, op: Operation | None) -> str | None:
         return self.sides[side].anchor(op)
 
     def stage(self, side: int, op: Operation) -> Stage:
         """What the picture shows about an operation: its line and its worst finding."""
-        kinds = {_kind(f.finding) for f in self.findings if (f.reference, f.generated)[side] is op}
-        worst = next((k for k in ("critical", "warn", "info", "ignored") if k in kinds), "")
-        return Stage(self.anchor(side, op), worst)
+        return Stage(self.anchor(side, op), self._shown[side].get(op, ""))
+
+    def _worst(self, side: int) -> dict[Operation, str]:
+        """Stage -> the kind of the worst finding that is about it, or about what it reads."""
+        found: dict[Operation, str] = {}
+        # The worst comes last, and stays.
+        for item in sorted(self.findings, key=lambda f: -_KINDS.index(_kind(f.finding))):
+            op = (item.reference, item.generated)[side]
+            if op is not None and op.parent_op is not None:
+                found.update(dict.fromkeys(stages_behind(op), _kind(item.finding)))
+        return found
 
 
 def _module_of(entry: Entry | None, modules: Sequence[Module]) -> Module | None:

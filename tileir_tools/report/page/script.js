@@ -201,10 +201,12 @@ function lightUp(id) {
 
 function sayValue(id, twins, found) {
   const count = (uses.get(id) || []).length;
-  const parts = [made("code", nameOf(id)), "defined in", lineButton(id), `${count} use${count === 1 ? "" : "s"}`];
-  if (twins.length) parts.push(`computed ${twins.length} more time${twins.length === 1 ? "" : "s"} here`);
-  if (!found.ids.length) parts.push("nothing corresponds in the other kernel");
-  else parts.push(found.equal ? "equal in the other kernel:" : "in its place in the other kernel:");
+  const words = (text) => made("span", text);
+  const parts = [made("code", nameOf(id)), words("defined in"), lineButton(id)];
+  parts.push(words(`${count} use${count === 1 ? "" : "s"}`));
+  if (twins.length) parts.push(words(`computed ${twins.length} more time${twins.length === 1 ? "" : "s"} here`));
+  if (!found.ids.length) parts.push(words("nothing corresponds in the other kernel"));
+  else parts.push(words(found.equal ? "equal in the other kernel:" : "in its place in the other kernel:"));
   for (const other of found.ids.slice(0, 3)) parts.push(made("code", nameOf(other)), lineButton(other));
   byId("said").replaceChildren(...parts);
 }
