@@ -101,6 +101,7 @@ def command(
     """Say in what GENERATED differs from REFERENCE, and whether it matters.
 
     Both are CUDA Tile IR text in any spelling, gzip allowed; `-` is the standard input.
+    `--format html -o report.html` writes a page for a browser.
 
     \b
     Exit codes: 0 PASS, 1 FAIL_FIXABLE, 2 PASS_WITH_NOTES, 3 BLOCKED (an input
