@@ -207,7 +207,7 @@ def _sidebar(diff: Diff, pairs: Sequence[_Pair]) -> Html:
     if not diff.findings:
         lists.append(tag("p", "No difference.", class_="note"))
     none = tag("p", "Nothing matches.", id="none", class_="note", hidden=True)
-    return tag("nav", search, *lists, none, aria_label="Findings")
+    return tag("nav", search, tag("div", *lists, none, class_="list"), aria_label="Findings")
 
 
 def _findings(pair: _Pair, several: bool) -> list[Html]:
@@ -216,7 +216,9 @@ def _findings(pair: _Pair, several: bool) -> list[Html]:
         link = tag("a", entry_name(pair.answer), href=f"#{pair.id}")
         parts.append(tag("h2", link, " ", tag("span", pair.answer.verdict, class_="small")))
     if pair.findings:
-        parts.append(tag("ol", *(_finding(pair, item) for item in pair.findings)))
+        parts.append(
+            tag("ol", *(_finding(pair, item) for item in pair.findings), class_="findings")
+        )
     return parts
 
 

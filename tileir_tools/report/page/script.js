@@ -82,8 +82,8 @@ function select(item) {
 function describe(item) {
   detail.className = `detail ${item.classList[1]}`;
   const head = made("h3", `${item.querySelector("b").textContent}  ${item.querySelector(".message").textContent}`);
-  const action = all("dt", item).find((term) => term.textContent === "action").nextElementSibling;
-  const hint = made("p", `${action.textContent} (${action.nextElementSibling.nextElementSibling.textContent})`);
+  const about = (name) => all("dt", item).find((term) => term.textContent === name).nextElementSibling.textContent;
+  const hint = made("p", `${about("action")} Owner: ${about("owner")}.`);
   hint.className = "action";
   const rows = linesOf(item).map((cell) => excerpt(cell, cell.id === item.dataset.a));
   detail.replaceChildren(head, hint, ...rows);
@@ -126,7 +126,9 @@ const searched = new Map();
 function searchText(item) {
   if (!searched.has(item)) {
     const lines = linesOf(item).map((cell) => cell.textContent);
-    searched.set(item, [item.textContent, ...lines].join("\n").toLowerCase());
+    // What the rule says in general is not searched: it would find what has nothing to do with this kernel.
+    const head = all(".jump, .reason, .place", item).map((part) => part.textContent);
+    searched.set(item, [...head, ...lines].join("\n").toLowerCase());
   }
   return searched.get(item);
 }
