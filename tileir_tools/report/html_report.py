@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import partial
 from importlib.resources import files
 
 from .. import __version__
@@ -331,7 +332,7 @@ def _pictures(pair: _Pair) -> list[Html]:
         caption = f"{_SIDES[side]}, hints for {arch}" if arch else _SIDES[side]
         drawn = tag("p", "No kernel on this side.")
         if entry is not None:
-            drawn = picture(entry, arch, lambda op, side=side: pair.stage(side, op), title)  # type: ignore[misc]
+            drawn = picture(entry, arch, partial(pair.stage, side), title)
         found.append(tag("figure", tag("figcaption", caption), drawn))
     return found
 
