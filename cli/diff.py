@@ -6,7 +6,7 @@ Place in the flow: a thin consumer of `diff` and `report`.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "markdown", "sarif", "github", "junit"]),
+    type=click.Choice(["text", "json", "markdown", "html", "sarif", "github", "junit"]),
     default="text",
     show_default=True,
     help="How to print the answer.",
@@ -89,74 +89,107 @@ if TYPE_CHECKING:
 @output_option
 @click.version_option(package_name="tileir-tools")
 @click.help_option("-h", "--help")
-def command(
-    reference: str,
-    generated: str,
-    arch: str | None,
-    form: str,
-    entry: str | None,
-    severities: tuple[str, ...],
-    policy: str | None,
-    baseline: str | None,
-    write_baseline: str | None,
-    report: str | None,
-    why: str | None,
-    jobs: int,
-    quiet: bool,
-    stat: bool,
-    side_by_side: bool,
-    strict: bool,
-    output: str | None,
-) -> int:
+def command(**options: Any) -> int:
     """Say in what GENERATED differs from REFERENCE, and whether it matters.
 
     Both are CUDA Tile IR, bytecode or text in any spelling, gzip allowed; `-` is the standard input.
     Folders and patterns ('dumps/*.mlir') are compared file by file, by the path below them; a file that
     cannot be read stops nothing, and makes the exit code 3.
+    `--format html -o report.html` writes a page for a browser.
 
     \b
     Exit codes: 0 PASS, 1 FAIL_FIXABLE, 2 PASS_WITH_NOTES, 3 BLOCKED (an input
     that cannot be read, no Tile IR, wrong usage).
     """
-    unread = 0
+    asked = _Asked(**options)
     try:
-        if reference == generated == "-":
-            raise UsageError("only one side can come from the standard input")
-        judging = _policy(policy, severities)
-        if _is_many(reference) or _is_many(generated):
-            if report is not None or side_by_side:
-                raise UsageError("--report and --side-by-side take one file on each side")
-            left, right = [], []
-            found, unread = _compare_many(reference, generated, arch, judging, entry, jobs)
-        else:
-            from tileir_tools.diff import diff
-
-            left, right = load_modules(reference, strict), load_modules(generated, strict)
-            found = diff(left, right, arch=arch, policy=judging, entry=entry)
-        if baseline is not None:
-            found = _without_known(found, baseline)
-        if write_baseline is not None:
-            _accept(found, write_baseline)
-        if report is not None:
-            _write_report(found, report, (left, right), (reference, generated))
-        colour = output is None and shows_colour()
-        if why is not None:
-            answer = _explanation(found, why.upper())
-        elif form != "text":
-            answer = _document(found, form, reference, generated)
-        elif side_by_side:
-            answer = _side_by_side(found, left, right, colour)
-        else:
-            answer = _text(found, quiet, stat, colour)
+        found = _compared(asked)
+        answer = _shown(asked, found)
     except TileIRError as error:
-        if form != "json":
+        if asked.form != "json":
             click.echo(error_text(error), err=True)
             click.echo("BLOCKED: nothing was compared", err=True)
             return COULD_NOT_RUN
-        write_output(_blocked(error_text(error)), output)
+        write_output(_blocked(error_text(error)), asked.output)
         return COULD_NOT_RUN
-    write_output(answer, output)
-    return COULD_NOT_RUN if unread else found.exit_code
+    write_output(answer, asked.output)
+    return COULD_NOT_RUN if found.unread else found.diff.exit_code
+
+
+class _Asked(NamedTuple):
+    """The options of the command, under the names that they have above."""
+
+    reference: str
+    generated: str
+    arch: str | None
+    form: str
+    entry: str | None
+    severities: tuple[str, ...]
+    policy: str | None
+    baseline: str | None
+    write_baseline: str | None
+    report: str | None
+    why: str | None
+    jobs: int
+    quiet: bool
+    stat: bool
+    side_by_side: bool
+    strict: bool
+    output: str | None
+
+
+class _Found(NamedTuple):
+    """The answer, the modules of both sides (none where many files were compared), files not read."""
+
+    diff: Diff
+    left: list[Module]
+    right: list[Module]
+    unread: int
+
+
+def _compared(asked: _Asked) -> _Found:
+    """Compare what was asked for. Raises TileIRError."""
+    if asked.reference == asked.generated == "-":
+        raise UsageError("only one side can come from the standard input")
+    policy = _policy(asked.policy, asked.severities)
+    if _is_many(asked.reference) or _is_many(asked.generated):
+        if asked.report is not None or asked.side_by_side or asked.form == "html":
+            raise UsageError("--report, --side-by-side and html take one file on each side")
+        found = _compare_many(asked, policy)
+    else:
+        from tileir_tools.diff import diff
+
+        left = load_modules(asked.reference, asked.strict)
+        right = load_modules(asked.generated, asked.strict)
+        if asked.form == "html":
+            _place(left, asked.reference)
+            _place(right, asked.generated)
+        answer = diff(left, right, arch=asked.arch, policy=policy, entry=asked.entry)
+        found = _Found(answer, left, right, 0)
+    if asked.baseline is not None:
+        found = found._replace(diff=_without_known(found.diff, asked.baseline))
+    return found
+
+
+def _shown(asked: _Asked, found: _Found) -> str:
+    """The answer as it was asked for; files that were asked for beside it are written."""
+    if asked.write_baseline is not None:
+        _accept(found.diff, asked.write_baseline)
+    names = (asked.reference, asked.generated)
+    if asked.report is not None:
+        _write_report(found.diff, asked.report, (found.left, found.right), names)
+    if asked.why is not None:
+        return _explanation(found.diff, asked.why.upper())
+    if asked.form == "html":
+        from tileir_tools.report.html_report import diff_html
+
+        return diff_html(found.diff, found.left, found.right, names, asked.entry)
+    if asked.form != "text":
+        return _document(found.diff, asked.form, *names)
+    colour = asked.output is None and shows_colour()
+    if asked.side_by_side:
+        return _side_by_side(found.diff, found.left, found.right, colour)
+    return _text(found.diff, asked.quiet, asked.stat, colour)
 
 
 def _is_many(path: str) -> bool:
@@ -168,31 +201,37 @@ def _is_many(path: str) -> bool:
     return is_many(path)
 
 
-def _compare_many(
-    reference: str,
-    generated: str,
-    arch: str | None,
-    policy: Policy,
-    entry: str | None,
-    jobs: int,
-) -> tuple[Diff, int]:
-    """The answer about many files, and how many could not be read, which is said on standard error."""
+def _compare_many(asked: _Asked, policy: Policy) -> _Found:
+    """The answer about many files; those that cannot be read are said on the standard error."""
     from contextlib import ExitStack
 
     from tileir_tools.diff.many import diff_files
 
     with ExitStack() as stack:
         executor = None
-        if jobs > 1:
+        if asked.jobs > 1:
             from concurrent.futures import ProcessPoolExecutor
 
-            executor = stack.enter_context(ProcessPoolExecutor(jobs))
-        found, unread = diff_files(
-            reference, generated, arch=arch, policy=policy, entry=entry, executor=executor
+            executor = stack.enter_context(ProcessPoolExecutor(asked.jobs))
+        answer, unread = diff_files(
+            asked.reference,
+            asked.generated,
+            arch=asked.arch,
+            policy=policy,
+            entry=asked.entry,
+            executor=executor,
         )
     for file in unread:
         click.echo(file.error, err=True)
-    return found, len(unread)
+    return _Found(answer, [], [], len(unread))
+
+
+def _place(modules: list[Module], name: str) -> None:
+    """The page shows lines: operations of bytecode get those of its printed text."""
+    from tileir_tools.write.marked import place_in_text
+
+    for module in modules:
+        place_in_text(module, name)
 
 
 def _write_report(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shape import shape
 
-from tileir_tools import parse, parse_all
+from tileir_tools import load, parse, parse_all
 from tileir_tools.model.floats import (
     FLOAT_FORMATS,
     decode,
@@ -19,6 +19,7 @@ from tileir_tools.model.floats import (
 )
 from tileir_tools.read.literals import unescape
 from tileir_tools.write.literals import float_text, string_text
+from tileir_tools.write.marked import marked_lines, place_in_text
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = sorted((ROOT / "tests" / "fixtures" / "kernels").glob("*.mlir"))
@@ -153,3 +154,58 @@ def test_the_generic_form_keeps_the_text_of_unknown_operations() -> None:
     assert "%0 = cuda_tile.futureop %arg0, mode = fast {" in generic
     assert "} : tile<4xf32> -> tile<4xf32>" in generic
     assert parse(generic).to_text(wrap=False).split() == text.split()
+
+
+# -- marked lines -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", FIXTURES[::5], ids=lambda p: p.name)
+def test_marked_lines_say_the_same_and_define_each_value_once(path: Path) -> None:
+    module = parse(path.read_text(encoding="utf-8"))
+    lines = [line for op in module.operations for line in marked_lines(op)]
+    assert "".join(f"{line.text}\n" for line in lines) == module.to_text(wrap=False)
+    defined = []
+    for piece in (piece for line in lines for piece in line.pieces):
+        if piece.defines:
+            defined += piece.values
+        else:
+            assert set(piece.values) <= set(defined)
+    values = [v for op in module.walk() for v in op.results]
+    assert len(defined) == len(set(defined))
+    assert set(values) <= set(defined)
+
+
+def test_marked_lines_of_unknown_operations_and_of_several_results() -> None:
+    module = parse(
+        "entry @k(%a: tile<i32>) {\n  %r:2 = mystery %a, %a {x = 1} : tile<i32> -> tile<i32>, tile<i32>\n"
+        "  %x, %y, %z = get_tile_block_id : tile<i32>\n  %s = addi %r#1, %y : tile<i32>\n  return\n}\n"
+    )
+    lines = marked_lines(module.entries[0])
+    assert [(p.text, len(p.values)) for p in lines[1].pieces if p.values] == [
+        ("%0:2", 2),
+        ("%arg0", 1),
+        ("%arg0", 1),
+    ]
+    assert [p.text for p in lines[2].pieces if p.defines] == [
+        "%blockId_x",
+        "%blockId_y",
+        "%blockId_z",
+    ]
+    assert [p.text for p in lines[3].pieces if p.values] == ["%1", "%0#1", "%blockId_y"]
+
+
+def test_bytecode_gets_places_in_its_text() -> None:
+    path = next(p for p in FIXTURES if p.with_suffix(".tileirbc").exists())
+    module = load(path.with_suffix(".tileirbc"))
+    place_in_text(module, "k")
+    assert module.source is not None
+    assert module.source.text == module.to_text(wrap=False)
+    spans = [op.span for op in module.walk() if op.span is not None]
+    assert all(span.text.startswith(span.source_line()[:3]) for span in spans)
+    loops = [op for op in module.walk() if op.name == "for"]
+    assert all(op.span is not None and op.span.text.rstrip().endswith("}") for op in loops)
+    # A text keeps its own places.
+    text = parse("entry @k() {\n\n  return\n}\n", "here")
+    place_in_text(text, "there")
+    assert text.source is not None
+    assert text.source.name == "here"

@@ -66,7 +66,7 @@ def _compare_written(
     arches: tuple[str | None, ...],
     severities: dict[str, str],
 ) -> EntryDiff:
-    pair = _prepare(reference, generated, reference_module, generated_module, arches, severities)
+    pair = prepare(reference, generated, reference_module, generated_module, arches, severities)
     values = Values(pair)
     _compare_parameters(pair)
     _compare_entry_attributes(pair)
@@ -83,7 +83,7 @@ def _compare_written(
 _ROUNDS = 4
 
 
-def _prepare(
+def prepare(
     reference: Entry,
     generated: Entry,
     reference_module: Module,

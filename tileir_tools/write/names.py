@@ -120,6 +120,8 @@ class Names:
         self.uses: dict[Value, str] = {}
         # Operation -> the left side of its `=` (`%for:2`, `%tile, %result_token`).
         self.definitions: dict[Operation, str] = {}
+        # The same in pieces, each with the values that it defines.
+        self.groups: dict[Operation, list[tuple[str, list[Value]]]] = {}
         self._value = self._argument = self._conflict = 0
         self._used: set[str] = set()
         self._number_regions(op)
@@ -160,14 +162,14 @@ class Names:
         # A group is a result with a name and the results behind it without one.
         starts = sorted({0, *hints})
         ends = [*starts[1:], len(op.results)]
-        parts = []
+        groups = self.groups[op] = []
         for start, end in zip(starts, ends):
             name = self._unique(hints[start]) if start in hints else self._next()
             count = end - start
-            parts.append(name if count == 1 else f"{name}:{count}")
+            groups.append((name if count == 1 else f"{name}:{count}", op.results[start:end]))
             for k in range(start, end):
                 self.uses[op.results[k]] = name if count == 1 else f"{name}#{k - start}"
-        self.definitions[op] = ", ".join(parts)
+        self.definitions[op] = ", ".join(text for text, _ in groups)
 
     def _next(self) -> str:
         self._value += 1

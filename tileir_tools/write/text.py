@@ -45,7 +45,7 @@ _forms: dict[str, tuple[Part, ...]] = {}
 def pretty_text(module: Module, debug_info: bool, wrap: bool) -> str:
     """The text of a module."""
     locations = LocationAliases(_printed_locations(module, wrap)) if debug_info else None
-    printer = _Printer(locations)
+    printer = Printer(locations)
     depth = 1 if wrap else 0
     if wrap:
         printer.lines.append(
@@ -94,8 +94,11 @@ def _is_implicit(op: Operation) -> bool:
     )
 
 
-class _Printer:
-    """Collects lines; one instance prints one module."""
+class Printer:
+    """Collects lines; one instance prints one module.
+
+    What prints otherwise with the same words (`marked`) changes the names in `top_level`.
+    """
 
     def __init__(self, locations: LocationAliases | None):
         self.locations = locations
@@ -238,7 +241,7 @@ def _trailing(op: Operation, *printed: str) -> str:
     return f" {dict_text(sorted(rest))}" if rest else ""
 
 
-def _entry(p: _Printer, op: Operation, depth: int) -> None:
+def _entry(p: Printer, op: Operation, depth: int) -> None:
     assert isinstance(op, Entry)
     arguments = op.arguments if op.regions[0].blocks else []
     shown = ", ".join(
@@ -269,7 +272,7 @@ def _argument_attributes(op: Entry) -> list[str]:
     ]
 
 
-def _for(p: _Printer, op: Operation, depth: int) -> None:
+def _for(p: Printer, op: Operation, depth: int) -> None:
     lower, upper, step = op.operands[:3]
     induction, *carried = op.regions[0].block.arguments
     unsigned = " unsigned" if op.has("unsignedCmp") else ""
@@ -286,11 +289,11 @@ def _for(p: _Printer, op: Operation, depth: int) -> None:
     p.lines[-1] += _trailing(op, "unsignedCmp")
 
 
-def _assignments(p: _Printer, names: list[Value], values: list[Value]) -> str:
+def _assignments(p: Printer, names: list[Value], values: list[Value]) -> str:
     return ", ".join(f"{p.uses[n]} = {p.uses[v]}" for n, v in zip(names, values))
 
 
-def _loop(p: _Printer, op: Operation, depth: int) -> None:
+def _loop(p: Printer, op: Operation, depth: int) -> None:
     text = " "
     results = _types([v.type for v in op.results])
     if op.operands:
@@ -305,7 +308,7 @@ def _loop(p: _Printer, op: Operation, depth: int) -> None:
     p.lines[-1] += _trailing(op)
 
 
-def _if(p: _Printer, op: Operation, depth: int) -> None:
+def _if(p: Printer, op: Operation, depth: int) -> None:
     p.lines[-1] += f" {p.uses[op.operands[0]]} "
     if op.results:
         p.lines[-1] += f"-> ({_types([v.type for v in op.results])}) "
@@ -316,7 +319,7 @@ def _if(p: _Printer, op: Operation, depth: int) -> None:
     p.lines[-1] += _trailing(op)
 
 
-def _reduce_or_scan(p: _Printer, op: Operation, depth: int) -> None:
+def _reduce_or_scan(p: Printer, op: Operation, depth: int) -> None:
     dim, identities = op.attributes["dim"], op.attributes["identities"]
     reverse = op.attributes.get("reverse")
     assert isinstance(dim, IntegerAttr)
@@ -333,7 +336,7 @@ def _reduce_or_scan(p: _Printer, op: Operation, depth: int) -> None:
     p.region(op.regions[0], depth)
 
 
-def _make_tensor_view(p: _Printer, op: Operation, depth: int) -> None:
+def _make_tensor_view(p: Printer, op: Operation, depth: int) -> None:
     view = op.results[0].type
     assert isinstance(view, TensorViewType)
     shape, strides = op.operand_group("dynamicShape"), op.operand_group("dynamicStrides")
@@ -348,18 +351,18 @@ def _make_tensor_view(p: _Printer, op: Operation, depth: int) -> None:
     p.lines[-1] += text + (f"{', '.join(types)} -> " if types else "") + str(view)
 
 
-def _mixed(p: _Printer, sizes: tuple[int | None, ...], values: list[Value]) -> str:
+def _mixed(p: Printer, sizes: tuple[int | None, ...], values: list[Value]) -> str:
     dynamic = iter(values)
     return ", ".join(p.uses[next(dynamic)] if s is None else str(s) for s in sizes)
 
 
-def _shape_query(p: _Printer, op: Operation, depth: int) -> None:
+def _shape_query(p: Printer, op: Operation, depth: int) -> None:
     source = op.operands[0]
     result = f" -> {op.results[0].type}" if op.results else ""
     p.lines[-1] += f" {p.uses[source]}{_trailing(op)} : {source.type}{result}"
 
 
-def _opaque(p: _Printer, op: Operation, depth: int) -> None:
+def _opaque(p: Printer, op: Operation, depth: int) -> None:
     """An unknown operation: its own text with the present names, or the generic form."""
     if op.opaque_text is None:
         from .generic import generic_operation
@@ -377,7 +380,7 @@ def _opaque(p: _Printer, op: Operation, depth: int) -> None:
             p.region(op.regions[int(piece[1:])], depth)
 
 
-_CUSTOM: dict[str, Callable[[_Printer, Operation, int], None]] = {
+_CUSTOM: dict[str, Callable[[Printer, Operation, int], None]] = {
     "entry": _entry,
     "testing$func": _entry,
     "for": _for,
