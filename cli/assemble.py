@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import click
 
-from tileir_tools.dialect import VERSIONS
 
-from .running import load_modules, only_module, strict_option, write_bytecode
+from .running import (
+    load_modules,
+    only_module,
+    strict_option,
+    version_option,
+    write_bytecode,
+)
 
 
 @click.command(name="as")
@@ -17,12 +22,7 @@ from .running import load_modules, only_module, strict_option, write_bytecode
 @click.option(
     "-o", "--output", metavar="OUT", required=True, help="Where to write; - is the standard output."
 )
-@click.option(
-    "--bytecode-version",
-    "version",
-    type=click.Choice(VERSIONS),
-    help="Version to write; default: that of the input, for text the oldest that can say it all.",
-)
+@version_option
 @strict_option
 @click.help_option("-h", "--help")
 def command(file: str, output: str, version: str | None, strict: bool) -> None:

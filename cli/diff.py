@@ -16,8 +16,10 @@ from .running import (
     COULD_NOT_RUN,
     arch_option,
     error_text,
+    jobs_option,
     load_modules,
     output_option,
+    processes,
     read_text,
     run,
     shows_colour,
@@ -74,14 +76,7 @@ if TYPE_CHECKING:
     metavar="CODE",
     help="Explain the findings of one rule: where the values go, what to do.",
 )
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Compare the files of two folders in this many processes.",
-)
+@jobs_option
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict line.")
 @click.option("--stat", is_flag=True, help="Print how many findings of each rule there are.")
 @click.option("-y", "--side-by-side", is_flag=True, help="Show both texts around each difference.")
@@ -203,16 +198,9 @@ def _is_many(path: str) -> bool:
 
 def _compare_many(asked: _Asked, policy: Policy) -> _Found:
     """The answer about many files; those that cannot be read are said on the standard error."""
-    from contextlib import ExitStack
-
     from tileir_tools.diff.many import diff_files
 
-    with ExitStack() as stack:
-        executor = None
-        if asked.jobs > 1:
-            from concurrent.futures import ProcessPoolExecutor
-
-            executor = stack.enter_context(ProcessPoolExecutor(asked.jobs))
+    with processes(asked.jobs) as executor:
         answer, unread = diff_files(
             asked.reference,
             asked.generated,

@@ -10,15 +10,18 @@ from collections.abc import Callable
 import click
 
 from tileir_tools.analyze import demangle
-from tileir_tools.dialect import VERSIONS
 from tileir_tools.errors import UsageError
 from tileir_tools.model import Module
 
 from .running import (
+    debug_info_option,
+    generic_option,
     load_modules,
     only_module,
     output_option,
     strict_option,
+    version_option,
+    wrap_option,
     write_bytecode,
     write_output,
 )
@@ -61,20 +64,11 @@ def _ask_for(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     metavar="N",
     help="--loop-split only where a branch has N operations or an expensive one (default 1).",
 )
-@click.option("-g", "--debug-info", is_flag=True, help="Print source locations.")
-@click.option(
-    "--wrap/--no-wrap",
-    default=None,
-    help="Print cuda_tile.module around it, or not; default: as it was read.",
-)
-@click.option("--generic", is_flag=True, help="Print MLIR's generic form.")
+@debug_info_option
+@wrap_option
+@generic_option
 @click.option("--bytecode", is_flag=True, help="Write bytecode instead of text; needs -o.")
-@click.option(
-    "--bytecode-version",
-    "version",
-    type=click.Choice(VERSIONS),
-    help="Version of the bytecode; default: that of the input, for text the oldest that fits.",
-)
+@version_option
 @strict_option
 @output_option
 @click.help_option("-h", "--help")

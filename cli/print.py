@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import click
 
-from .running import load_modules, output_option, strict_option, write_output
+from .running import (
+    debug_info_option,
+    generic_option,
+    load_modules,
+    output_option,
+    strict_option,
+    wrap_option,
+    write_output,
+)
 
 
 @click.command(name="print")
 @click.argument("file")
-@click.option("-g", "--debug-info", is_flag=True, help="Print source locations.")
-@click.option(
-    "--wrap/--no-wrap",
-    default=None,
-    help="Print cuda_tile.module around it, or not; default: as it was read.",
-)
-@click.option("--generic", is_flag=True, help="Print MLIR's generic form.")
+@debug_info_option
+@wrap_option
+@generic_option
 @strict_option
 @output_option
 @click.help_option("-h", "--help")

@@ -9,12 +9,18 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
+from tileir_tools.dialect import VERSIONS
 from tileir_tools.errors import InputError, ParseError, TileIRError, UsageError
 from tileir_tools.model import Module
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 COULD_NOT_RUN = 3
 
@@ -139,6 +145,18 @@ def _umask() -> int:
     return mask
 
 
+@contextmanager
+def processes(jobs: int) -> Iterator[Executor | None]:
+    """That many processes to share work out to; None for one, which is this one."""
+    if jobs == 1:
+        yield None
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(jobs) as executor:
+        yield executor
+
+
 # Options that several commands have.
 strict_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
     "--strict", is_flag=True, help="Make an unknown operation an error instead of a warning."
@@ -148,4 +166,29 @@ output_option: Callable[[Callable[..., object]], Callable[..., object]] = click.
 )
 arch_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
     "--arch", metavar="ARCH", help="Resolve hints for this target, such as sm_100."
+)
+debug_info_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
+    "-g", "--debug-info", is_flag=True, help="Print source locations."
+)
+wrap_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
+    "--wrap/--no-wrap",
+    default=None,
+    help="Print cuda_tile.module around it, or not; default: as it was read.",
+)
+generic_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
+    "--generic", is_flag=True, help="Print MLIR's generic form."
+)
+version_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
+    "--bytecode-version",
+    "version",
+    type=click.Choice(VERSIONS),
+    help="Version to write; default: that of the input, for text the oldest that can say it all.",
+)
+jobs_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Share the files out to this many processes.",
 )

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import click
 
-from .running import COULD_NOT_RUN, arch_option, output_option, write_output
+from .running import (
+    COULD_NOT_RUN,
+    arch_option,
+    jobs_option,
+    output_option,
+    processes,
+    write_output,
+)
 
 
 @click.command(name="variants")
 @click.argument("inputs", metavar="FILE|DIR...", nargs=-1, required=True)
 @arch_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Read files in this many processes.",
-)
+@jobs_option
 @output_option
 @click.help_option("-h", "--help")
 def command(
@@ -36,17 +36,10 @@ def command(
     Exit codes: 0 all grouped, 1 some file could not be read, 3 could not run
     (nothing could be read, wrong usage).
     """
-    from contextlib import ExitStack
-
     from tileir_tools.diff import variants
     from tileir_tools.report.variants_report import variants_json, variants_text
 
-    with ExitStack() as stack:
-        executor = None
-        if jobs > 1:
-            from concurrent.futures import ProcessPoolExecutor
-
-            executor = stack.enter_context(ProcessPoolExecutor(jobs))
+    with processes(jobs) as executor:
         found = variants(inputs, arch=arch, executor=executor)
     for unread in found.unread:
         click.echo(unread.error, err=True)
