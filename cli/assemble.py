@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import click
 
-
 from .running import (
     load_modules,
     only_module,
