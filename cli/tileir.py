@@ -19,6 +19,7 @@ _COMMANDS = {
     "compile": "compile",
     "diff": "diff",
     "doctor": "doctor",
+    "dump": "dump",
     "equal": "equal",
     "explain": "explain",
     "info": "info",
