@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -162,14 +163,10 @@ def test_an_alias_keeps_the_kernel(tmp_path: Path) -> None:
 def test_all_example_kernels_dump_and_compile(arch: str) -> None:
     compiled, refused = [], []
     for path in sorted(KERNELS.glob("*.py")):
-        text = path.read_text()
-        names: dict[str, Any] = {}
-        exec(compile(text[text.index("SIGNATURES = ") :], str(path), "exec"), names)
-        for signature in names["SIGNATURES"]:
-            dump = dump_kernel(
-                f"{path}:{signature['kernel']}", *_said(signature), arch=arch, version="13.4"
-            )
+        for signature in runpy.run_path(str(path))["SIGNATURES"]:
+            where = f"{path}:{signature['kernel']}"
             try:
+                dump = dump_kernel(where, *_said(signature), arch=arch, version="13.4")
                 compile_module(parse(dump.bytecode), arch)
                 compiled.append(dump.symbol)
             except ToolError:
