@@ -30,6 +30,7 @@ _COMMANDS = {
     "validate": "validate",
     "variants": "variants",
     "verify": "verify",
+    "what-if": "whatif",
 }
 
 

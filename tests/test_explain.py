@@ -12,6 +12,7 @@ from test_toolchain import needs_tools
 from tileir_tools import load
 from tileir_tools.diff.causes import Cause, Explanation, explain
 from tileir_tools.diff.policy import Policy
+from tileir_tools.diff.whatif import what_if
 from tileir_tools.errors import UsageError
 from tileir_tools.model import (
     I64,
@@ -129,3 +130,59 @@ def test_the_command() -> None:
 def test_no_pair() -> None:
     with pytest.raises(UsageError, match="no pair of entries to explain"):
         explain(load(kernel()), load(kernel()), "sm_90", entry="absent")
+
+
+# -- what-if ----------------------------------------------------------------------------------------
+
+
+def spoilt() -> Module:
+    """One load without TMA, the other one with a latency of 1."""
+    module = hinted("latency", IntegerAttr(1, I64))
+    first = next(module.find("load_view_tko"))
+    no_tma = DictAttr((("default", DictAttr((("allow_tma", BoolAttr(False)),))),))
+    first.attributes["optimization_hints"] = OptimizationHintsAttr(no_tma)
+    return module
+
+
+@needs_tools
+def test_what_if_tries_each_difference_and_all_of_them() -> None:
+    found = what_if(load(kernel()), spoilt(), "sm_90")
+    rows = [(t.name, t.side.tma_loads, [c.name for c in t.causes]) for t in found.trials]
+    assert rows == [
+        ("nothing", 2, ["TMA lost"]),
+        ("hints of load_view_tko (line 43)", 3, []),
+        ("hints of load_view_tko (line 44)", 2, ["TMA lost"]),
+        ("everything", 3, []),
+    ]
+    assert found.trials[-1].side.function.shared == found.wanted.function.shared
+
+
+@needs_tools
+def test_what_if_leaves_the_modules_alone() -> None:
+    reference, generated = load(kernel()), spoilt()
+    before = generated.to_text()
+    what_if(reference, generated, "sm_90")
+    assert generated.to_text() == before
+
+
+@needs_tools
+def test_what_if_takes_padding_over(tmp_path: Path) -> None:
+    path = tmp_path / "gen.mlir"
+    path.write_text(kernel().read_text().replace("padding_value = zero, ", ""))
+    done = tool("tileir", "what-if", path, "--from", kernel(), "--arch", "sm_90")
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = done.stdout.decode().splitlines()
+    assert sum(line.startswith("padding_value of load_view_tko (line 4") for line in lines) == 2
+    assert lines[2].split()[:2] == ["taken", "over"]
+    document = check(
+        tool(
+            "tileir", "what-if", path, "--from", kernel(), "--arch", "sm_90", "--format", "json"
+        ).stdout
+    )
+    assert [t["name"] for t in document["trials"]][-1] == "everything"  # type: ignore[attr-defined]
+
+
+@needs_tools
+def test_what_if_of_equal_kernels_tries_nothing() -> None:
+    found = what_if(load(kernel()), load(kernel()), "sm_90")
+    assert [trial.name for trial in found.trials] == ["nothing"]

@@ -119,14 +119,13 @@ def explain(
         if one is None or other is None:
             continue
         sides = (
-            _side(reference, one.symbol, made[0], arch),
-            _side(generated, other.symbol, made[1], arch),
+            side_of(reference, one.symbol, made[0], arch),
+            side_of(generated, other.symbol, made[1], arch),
         )
         answer = diff(reference, generated, arch=arch, policy=policy)
         entries = tuple(e for e in answer.entries if e.reference == one.symbol)
         answer = answer._replace(entries=entries)
-        named = (rule(*sides, answer.findings, policy) for rule in _RULES)
-        causes = tuple(cause for cause in named if cause is not None)
+        causes = causes_of(*sides, answer.findings, policy)
         changes = tuple(_changes(*sides))
         found.append(Explanation(one.symbol, other.symbol, causes, changes, answer))
     if not found:
@@ -134,7 +133,19 @@ def explain(
     return tuple(found)
 
 
-def _side(module: Module, symbol: str, evidence: Evidence, arch: str) -> Side:
+def causes_of(
+    reference: Side,
+    generated: Side,
+    findings: tuple[Finding, ...] = (),
+    policy: Policy | None = None,
+) -> tuple[Cause, ...]:
+    """What makes one kernel slower than another, the cause that costs most first."""
+    named = (rule(reference, generated, findings, policy or Policy()) for rule in _RULES)
+    return tuple(cause for cause in named if cause is not None)
+
+
+def side_of(module: Module, symbol: str, evidence: Evidence, arch: str) -> Side:
+    """What is known about one entry of a module that was compiled."""
     function = next(f for f in evidence.functions if f.symbol == symbol)
     facts = next(e for e in analyze(module, arch).entries if e.symbol == symbol)
     return Side(function, *_work(facts))
@@ -199,10 +210,11 @@ def _tensor_cores(
 
 
 def _tma(one: Side, other: Side, findings: tuple[Finding, ...], policy: Policy) -> Cause | None:
-    if not one.tma_loads or other.tma_loads:
+    # All of them, or some: then threads load what TMA loaded.
+    if other.tma_loads >= one.tma_loads or other.global_loads <= one.global_loads:
         return None
     evidence = [
-        f"TMA loads: {one.tma_loads} -> 0",
+        f"TMA loads: {one.tma_loads} -> {other.tma_loads}",
         f"loads of global memory: {one.global_loads} -> {other.global_loads}",
         f"shared memory: {one.function.shared} -> {other.function.shared} bytes",
     ]
@@ -245,7 +257,7 @@ def _reuse(one: Side, other: Side, findings: tuple[Finding, ...], policy: Policy
 # In the order of what they cost on the kernels that were measured.
 _RULES: tuple[_Rule, ...] = (_spills, _tma, _tensor_cores, _pipelining, _reuse)
 
-_RESOURCES: tuple[tuple[str, Callable[[Side], int]], ...] = (
+RESOURCES: tuple[tuple[str, Callable[[Side], int]], ...] = (
     ("registers", lambda s: s.function.registers),
     ("stack bytes", lambda s: s.function.stack),
     ("shared memory bytes", lambda s: s.function.shared),
@@ -260,6 +272,6 @@ _RESOURCES: tuple[tuple[str, Callable[[Side], int]], ...] = (
 def _changes(one: Side, other: Side) -> list[str]:
     return [
         f"{name}: {read(one)} -> {read(other)}"
-        for name, read in _RESOURCES
+        for name, read in RESOURCES
         if read(one) != read(other)
     ]
