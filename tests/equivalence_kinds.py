@@ -113,11 +113,13 @@ def _pass_kinds() -> list[Equivalence]:
 _PLACES = 6
 
 
-def _everywhere(make: rewritings.Maker, ops: frozenset[str], module: Module, random: Random) -> str | None:
+def _everywhere(
+    make: rewritings.Maker, ops: frozenset[str], most: int, module: Module, random: Random
+) -> str | None:
     """Make a change wherever it can be made, up to a number of places."""
     facts, places = Facts(module), 0
     for op in list(module.walk()):
-        if places == _PLACES or not _stands(op, module) or (ops and op.name not in ops):
+        if places == most or not _stands(op, module) or (ops and op.name not in ops):
             continue
         if make(op, facts):
             places += 1
@@ -155,19 +157,20 @@ def _forgiven_kinds() -> list[Equivalence]:
     for name, kind in by_name.items():
         algebra = kind.codes == {"ALG001"}
         if kind.severity in (NONE, INFO) or algebra or name in noted:
-            remake = partial(_everywhere, kind.make, kind.ops)
+            # The policy forgives the reassociation of two operations, not of many.
+            remake = partial(_everywhere, kind.make, kind.ops, 1 if algebra else _PLACES)
             found.append(Equivalence(name, kind.severity, kind.codes, remake))
     for name, _, turned in _NOTED:
         if turned:
             kind = by_name[name]
-            remake = partial(_everywhere, kind.make, kind.ops)
+            remake = partial(_everywhere, kind.make, kind.ops, _PLACES)
             found.append(Equivalence(f"{name}, in the reference", NONE, frozenset(), remake, True))
     return found
 
 
 def _new_kinds() -> list[Equivalence]:
     return [
-        Equivalence(r.name, r.severity, r.codes, partial(_everywhere, r.make, r.ops))
+        Equivalence(r.name, r.severity, r.codes, partial(_everywhere, r.make, r.ops, _PLACES))
         for r in rewritings.REWRITINGS
     ]
 

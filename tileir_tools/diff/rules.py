@@ -18,7 +18,7 @@ CORRECTNESS, SPEED = "correctness", "speed"
 
 # Rules of which a difference costs time but changes no result.
 _SPEED_ONLY = frozenset(
-    "MEM003 MEM011 MEM015 ASM002 ASM003 OVF002 DFL008 ABI002 PRF001 PRF002 PRF003 PRF004".split()
+    "MEM003 MEM011 MEM015 ASM002 ASM003 OVF002 DFL008 ABI002 PRF001 PRF002 PRF003 PRF004 PRF005".split()
 )
 
 
@@ -289,6 +289,10 @@ _ROWS = (
          "the other, and it is the same number, or it is the last stride, which is the constant 1 "
          "in the reference.",
          "Give sizes and strides where the reference gives them."),
+    Rule("PRF005", WARN, KERNEL, "dimensions mapped in another form",
+         "The same elements are accessed, but what the view's dim_map does in one kernel, a permute of the "
+         "tile or a turned tensor view does in the other.",
+         "Map dimensions where the reference does: a view that transposes saves the permute."),
     # -- rewrites
     Rule("ALG001", WARN, KERNEL, "algebra spelled differently",
          "The same formula is written with other operations (negation moved, subtraction as "
@@ -297,8 +301,9 @@ _ROWS = (
          "Write it as the reference does where bits matter."),
     Rule("EQV001", INFO, KERNEL, "proven equal",
          "Another spelling of the same value (division that rounds up, minimum by comparison, "
-         "index space, remainder of a non-negative value, comparison turned around), or of the same "
-         "address (another kind of view, a wider index).",
+         "index space, remainder of a non-negative value, comparison turned around or inverse, constants "
+         "computed, a neutral element, arithmetic before a change of shape), or of the same address "
+         "(another kind of view, a wider index).",
          "Nothing to do."),
 )
 # fmt: on

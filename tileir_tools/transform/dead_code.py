@@ -16,6 +16,7 @@ from .rewriter import Rewriter
 
 _LOOPS = frozenset({"for", "loop"})
 _STRUCTURED = frozenset({"for", "loop", "if"})
+_LOADS = frozenset({"load_view_tko", "load_ptr_tko"})
 # How many operands of a loop stand before its initial values.
 _BOUNDS = {"for": 3, "loop": 0}
 
@@ -27,6 +28,16 @@ def dce(module: Module) -> bool:
         if op.regions:
             needed = _Needed(op)
             changed = _sweep(op, needed) or changed
+    return changed
+
+
+def narrow_loops(entry: Operation) -> bool:
+    """Take away what loops carry and give for nothing; every operation stays, loads too."""
+    needed = _Needed(entry, loads=True)
+    changed = False
+    for op in [op for op in entry.walk() if op.name in _LOOPS]:
+        if op in needed.operations:
+            changed = _narrow(op, needed) or changed
     return changed
 
 
@@ -58,21 +69,24 @@ def _is_root(op: Operation) -> bool:
     if op.name in ("assume", *_STRUCTURED, "continue", "break", "yield"):
         # A `loop` may run for ever.
         return op.name == "loop"
-    if op.name in ("load_view_tko", "load_ptr_tko"):
+    if op.name in _LOADS:
         return op.keyword("memory_ordering_semantics") != "weak"
     return not has_no_effect(op)
 
 
 class _Needed:
-    """Which operations and values of an entry are needed, found from its effects backwards."""
+    """Which operations and values of an entry are needed, found from its effects backwards.
 
-    def __init__(self, entry: Operation):
+    `loads`: a load is needed whether somebody reads what it loads or not.
+    """
+
+    def __init__(self, entry: Operation, loads: bool = False):
         self.entry = entry
         self.operations: set[Operation] = set()
         self.values: set[Value] = set()
         self._pending: list[Value] = []
         for op in entry.walk():
-            if op is not entry and _is_root(op):
+            if op is not entry and (_is_root(op) or (loads and op.name in _LOADS)):
                 self._operation(op)
         while self._pending:
             self._value(self._pending.pop())
