@@ -102,7 +102,10 @@ _ANSWERS = {NONE: "PASS", INFO: "PASS", WARN: "PASS_WITH_NOTES"}
 
 def table(results: dict[str, list[Judged]], script: dict[str, Beside]) -> str:
     """The results by kind, as a Markdown table."""
-    head, line = "| kind | kernels | judged right | asked for | rules |", "| --- | ---: | ---: | --- | --- |"
+    head, line = (
+        "| kind | kernels | judged right | asked for | rules |",
+        "| --- | ---: | ---: | --- | --- |",
+    )
     rows = [head + column_of(script, "diff_ir.sh right"), line + column_of(script, "---:")]
     for kind in KINDS:
         mine = results[kind.name]
@@ -119,7 +122,9 @@ def table(results: dict[str, list[Judged]], script: dict[str, Beside]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--diff-ir-sh", type=Path, metavar="PATH", help="TileGym's script, run beside")
+    parser.add_argument(
+        "--diff-ir-sh", type=Path, metavar="PATH", help="TileGym's script, run beside"
+    )
     parser.add_argument("--kind", metavar="NAME", help="only kinds whose name contains this")
     arguments = parser.parse_args()
     kernels = opened([*fixture_kernels(), *corpus_kernels()])

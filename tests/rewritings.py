@@ -377,7 +377,7 @@ def _turned_view(op: Operation, order: tuple[int, ...]) -> Value | None:
         tuple(old.dim_map[k] for k in order),
         old.padding,
     )
-    return before(op, "make_partition_view", made.operands, [type]).result
+    return before(made, "make_partition_view", made.operands, [type]).result
 
 
 def _turn_flags(op: Operation, order: tuple[int, ...]) -> None:
@@ -446,7 +446,7 @@ def tensor_turned(op: Operation, facts: Facts) -> bool:
     strides = tensor.operand_group("dynamicStrides")[::-1]
     operands = [tensor.operands[0], *sizes, *strides]
     segments = (1, len(sizes), len(strides))
-    base = before(op, "make_tensor_view", operands, [turned], dict(tensor.attributes), segments)
+    base = before(tensor, "make_tensor_view", operands, [turned], dict(tensor.attributes), segments)
     map = tuple(rank - 1 - d for d in view.dim_map)
     new = PartitionViewType(view.tile_shape, turned, map, view.padding)
     replace_by(op, before(op, "make_partition_view", [base.result], [new]).result)

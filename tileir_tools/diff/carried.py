@@ -96,7 +96,9 @@ class _Words:
             return self._say_argument(value)
         if op.name == "assume":
             return self.of(op.operands[0], depth)
-        said = [f"{n} {attribute_text(a)}" for n, a in sorted(op.attributes.items()) if n not in _HINTS]
+        said = [
+            f"{n} {attribute_text(a)}" for n, a in sorted(op.attributes.items()) if n not in _HINTS
+        ]
         if not depth or op.name in _BOUNDS or op.spec is None:
             return (op.name, str(value.type))
         read = [self.of(v, depth - 1) for v in op.operands if not isinstance(v.type, TokenType)]

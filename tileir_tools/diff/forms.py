@@ -25,7 +25,7 @@ from ..model import (
 )
 from ..transform.build import empty_block, make
 from ..transform.canonical_form import canonicalize_entry
-from ..transform.dead_code import narrow_loops
+from ..transform.dead_code import drop_unneeded
 from ..transform.matching import negated
 from .carried import order_carried
 from .identities import inverse
@@ -69,7 +69,7 @@ def _form(entry: Entry, turns: tuple[_Turn, ...]) -> Form:
     _orient(copy)
     canonicalize_entry(copy)
     _orient(copy)
-    narrow_loops(copy)
+    drop_unneeded(copy)
     order_carried(copy)
     return Form(copy, maps)
 

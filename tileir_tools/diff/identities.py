@@ -96,6 +96,8 @@ def shift_as_product(table: NodeTable, node: Node, flow: Flow | None) -> Node | 
     return table.node("muli", node.type, operands)
 
 
+_SHAPES = frozenset({"broadcast", "reshape", "permute"})
+
 # -- conditions ------------------------------------------------------------------------------------
 
 # Predicate -> (the inverse one, whether its operands are turned around): of the two of a pair one is kept.
@@ -115,7 +117,9 @@ _INVERSE_UNORDERED = {
 }
 
 
-def inverse(name: str, attributes: dict[str, Attribute]) -> tuple[dict[str, Attribute], bool] | None:
+def inverse(
+    name: str, attributes: dict[str, Attribute]
+) -> tuple[dict[str, Attribute], bool] | None:
     """The attributes of the comparison that holds where this one does not, and whether it turns its operands
     around; None where this one is the one of the two that is kept."""
     predicate = _keyword(attributes, "comparison_predicate")
@@ -139,7 +143,10 @@ def _keyword(attributes: dict[str, Attribute], name: str) -> str:
 
 
 def _negated(table: NodeTable, node: Node) -> Node | None:
-    """The condition that a condition is the negation of."""
+    """The condition that a condition is the negation of, also below a change of shape."""
+    if node.name in _SHAPES:
+        inner = _negated(table, node.operands[0])
+        return inner and table.node(node.name, node.type, (inner,), node.attributes)
     if node.name == "xori" and _width(node) == 1:
         left, right = node.operands
         if 1 in (_integer(left), _integer(right)):
@@ -193,7 +200,6 @@ def permuted_twice(table: NodeTable, node: Node, flow: Flow | None) -> Node | No
     return table.node("permute", node.type, source.operands, (("permutation", both),))
 
 
-_SHAPES = frozenset({"broadcast", "reshape", "permute"})
 # What computes each element from the elements at its place.
 _ELEMENTWISE = frozenset(
     "addi subi muli shli shri divi remi mini maxi andi ori xori absi negi mulhii cmpi addf subf mulf divf "
@@ -230,7 +236,11 @@ def _before(
         return None
     if node.name == change.name and node.attributes == change.attributes:
         source = node.operands[0].type
-        return node.operands[0] if isinstance(source, TileType) and source.shape == type.shape else None
+        return (
+            node.operands[0]
+            if isinstance(source, TileType) and source.shape == type.shape
+            else None
+        )
     value = node.attribute("value") if node.name == "constant" else None
     if isinstance(value, DenseElementsAttr) and value.is_splat:
         return table.constant(TileType(type.shape, value.type.element), value.raw)

@@ -405,20 +405,29 @@ class Rewriter:
                 pending += one.operands
         return found
 
+    def _settled(self, node: Node) -> Node:
+        """A node that a rewrite made, with the rewrites applied to what it made below it."""
+        for inner in sorted(self._unseen(node) - {node}, key=lambda n: n.id):
+            self._rewrite_one(inner)
+        return self._on(node, [self._done[n] for n in node.operands])
+
+    def _on(self, node: Node, operands: list[Node]) -> Node:
+        """The same computation on other operands."""
+        if all(a is b for a, b in zip(operands, node.operands, strict=True)):
+            return node
+        operands = in_order(node.name, node.attributes, operands, by_number)
+        return fold(self.table, node.name, node.type, operands) or self.table.node(
+            node.name, node.type, operands, node.attributes, node.detail, node.body, node.output
+        )
+
     def _rewrite_one(self, node: Node) -> None:
-        operands = [self._done[n] for n in node.operands]
         used = frozenset().union(*(self._used[n] for n in node.operands))
-        result = node
-        if any(a is not b for a, b in zip(operands, node.operands, strict=True)):
-            operands = in_order(node.name, node.attributes, operands, by_number)
-            result = fold(self.table, node.name, node.type, operands) or self.table.node(
-                node.name, node.type, operands, node.attributes, node.detail, node.body, node.output
-            )
+        result = self._on(node, [self._done[n] for n in node.operands])
         for _ in range(4):
             for name, rewrite in self.rewrites.items():
                 found = rewrite(self.table, result, self.flow)
                 if found is not None and found is not result:
-                    result, used = found, used | {name}
+                    result, used = self._settled(found), used | {name}
                     break
             else:
                 break

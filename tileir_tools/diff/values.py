@@ -277,7 +277,8 @@ class Values:
             # Only the type differs, or the kind of loop. That is reported where it comes from.
             return
         one, other = self.spelling(a), self.spelling(b)
-        if one.name == other.name and (one is not a or other is not b):
+        folded = one.name == "constant" and "constant" not in (a.name, b.name)
+        if one.name == other.name and (one is not a or other is not b) and not folded:
             # In one spelling it may be seen more closely in what they differ.
             pending.append((one, other, self._inside(a, b, use)))
             return

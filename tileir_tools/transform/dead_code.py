@@ -31,14 +31,9 @@ def dce(module: Module) -> bool:
     return changed
 
 
-def narrow_loops(entry: Operation) -> bool:
-    """Take away what loops carry and give for nothing; every operation stays, loads too."""
-    needed = _Needed(entry, loads=True)
-    changed = False
-    for op in [op for op in entry.walk() if op.name in _LOOPS]:
-        if op in needed.operations:
-            changed = _narrow(op, needed) or changed
-    return changed
+def drop_unneeded(entry: Operation) -> bool:
+    """The same for one entry, but that every load stays."""
+    return _sweep(entry, _Needed(entry, loads=True))
 
 
 def _operations(op: Operation) -> Iterator[Operation]:
