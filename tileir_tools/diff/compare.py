@@ -14,7 +14,7 @@ from ..analyze.dataflow import Flow, NodeTable, Plan, build_flow
 from ..model import Entry, Module, Operation
 from .assumptions import compare_assumptions
 from .effects import compare_effects
-from .finding import DIFFERS, EntryDiff, severity_rank
+from .finding import DIFFERS, EntryDiff, by_weight
 from .forms import Form, forms
 from .hints import compare_hints
 from .match import Matching, match_arguments, match_controls, match_effects
@@ -73,7 +73,7 @@ def _compare_written(
     compare_assumptions(pair, values)
     compare_hints(pair)
     _compare_maps(pair, one.maps, other.maps)
-    findings = sorted(pair.findings(), key=severity_rank)
+    findings = sorted(pair.findings(), key=by_weight)
     return EntryDiff(reference.symbol, generated.symbol, tuple(findings))
 
 

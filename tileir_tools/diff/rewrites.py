@@ -46,9 +46,9 @@ def at_least(node: Node, least: int, flow: Flow) -> bool:
 def ceiling_division(table: NodeTable, node: Node, flow: Flow | None) -> Node | None:
     """`(a + b - 1) / b` -> `a / b` rounded up; exact where a is not negative and b is positive.
 
-    With `flow` None the condition is not asked for.
+    The division may round to zero or down: there is nothing negative. With `flow` None the condition is not asked for.
     """
-    if node.name != "divi" or node.keyword("rounding") in ("positive_inf", "negative_inf"):
+    if node.name != "divi" or node.keyword("rounding") == "positive_inf":
         return None
     numerator, divisor = node.operands
     dividend = _minus_one_added(numerator, divisor, scalar_constant(divisor))

@@ -21,6 +21,11 @@ _SPEED_ONLY = frozenset(
     "MEM003 MEM011 MEM015 ASM002 ASM003 OVF002 DFL008 ABI002 PRF001 PRF002 PRF003 PRF004 PRF005".split()
 )
 
+# Which differences are named first where several are as severe: what the kernels are made of, then what they
+# compute, then what usually follows from another difference.
+_FIRST = ("ENT001 ABI001", "LOP001", "MEM001 MEM002 MEM003", "MMA002 MMA004", "RED004")
+_LAST = ("LOP004", "MEM013")
+
 
 class Rule(NamedTuple):
     """One rule: `owner` says who mends it, the kernel's code or the host code that launches it."""
@@ -37,6 +42,14 @@ class Rule(NamedTuple):
         """What a difference touches: "correctness", or "speed" alone."""
         hint = self.code.startswith("HNT")
         return SPEED if hint or self.code in _SPEED_ONLY else CORRECTNESS
+
+    @property
+    def place(self) -> int:
+        """Where a finding stands among those of its severity: causes before what follows from them."""
+        for place, codes in enumerate((*_FIRST, "", *_LAST)):
+            if self.code in codes:
+                return place
+        return len(_FIRST)
 
 
 # One row, one rule: the formatter would give every field a line of its own.
