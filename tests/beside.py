@@ -1,7 +1,7 @@
 """What TileGym's shell script `diff_ir.sh` says about pairs of kernels whose answer is known.
 
-The tables of the mutation test and of the equivalence test show it in a column where they are given the path of the
-script. It takes about 0.3 s a pair, so of each kind only the first `MOST` pairs are asked about.
+The tables of the mutation test and of the equivalence test show it in a column where they are given the path of
+the script. It takes about 0.3 s a pair, so of each kind only the first `MOST` pairs are asked about.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The equivalence test: whatever way a kernel is written, the differ does not fail it.
 
-`python tests/equivalences.py` runs all of it and prints the table; here a part of the pairs of each kind is judged.
+`python tests/equivalences.py` runs all of it and prints the table; here a part of the pairs of each kind is
+judged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Honest pairs: one operation written in two ways, and what an expert would say first about them.
 
-The sources are in `examples/pairs`, compiled by `examples/compile_fixtures.py`. `expected.json` holds for each pair
-the verdict, the code of the first finding, what its message names, and why.
+The sources are in `examples/pairs`, compiled by `examples/compile_fixtures.py`. `expected.json` holds for each
+pair the verdict, the code of the first finding, what its message names, and why.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A bound applied by a branch, and by the inverse one with its sides exchanged; sums carried in another order."""
+"""A branch, and the inverse one with its sides exchanged; two sums, carried in another order."""
 
 import cuda.tile as ct
 

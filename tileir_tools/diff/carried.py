@@ -1,7 +1,7 @@
 """The values that loops carry, in an order of their own.
 
-Place in the flow: facts -> **findings**; imports `dialect`, `model`, `write.literals`. Two kernels that carry the
-same values in another order do the same. The order here is that of what the values are: their types, what
+Place in the flow: facts -> **findings**; imports `model`, `write.literals`. Two kernels that carry the same
+values in another order do the same. The order here is that of what the values are: their types, what
 they start from and what each round makes of them, never of where they stand.
 """
 

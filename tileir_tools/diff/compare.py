@@ -15,7 +15,6 @@ from ..model import Entry, Module, Operation
 from .assumptions import compare_assumptions
 from .effects import compare_effects
 from .finding import DIFFERS, EntryDiff, by_weight
-from .forms import Form, forms
 from .hints import compare_hints
 from .match import Matching, match_arguments, match_controls, match_effects
 from .order import compare_order
@@ -40,11 +39,14 @@ def compare_entries(
     critical, they may still be equal in another form: see `forms`.
     """
     rest = (reference_module, generated_module, arches, severities)
-    written = _compare_written(Form(reference, {}), Form(generated, {}), *rest)
+    written = _compare_written(reference, generated, *rest)
     if not _fails(written):
         return written
+    # Few comparisons get here, and all of them pay for what is imported.
+    from .forms import forms
+
     for one, other in forms(reference, generated):
-        found = _compare_written(one, other, *rest)
+        found = _compare_written(one.entry, other.entry, *rest, maps=(one.maps, other.maps))
         if not _fails(found):
             return found
     return written
@@ -55,14 +57,15 @@ def _fails(found: EntryDiff) -> bool:
 
 
 def _compare_written(
-    one: Form,
-    other: Form,
+    reference: Entry,
+    generated: Entry,
     reference_module: Module,
     generated_module: Module,
     arches: tuple[str | None, ...],
     severities: dict[str, str],
+    *,
+    maps: tuple[dict[Operation, str], dict[Operation, str]] = ({}, {}),
 ) -> EntryDiff:
-    reference, generated = one.entry, other.entry
     pair = _prepare(reference, generated, reference_module, generated_module, arches, severities)
     values = Values(pair)
     _compare_parameters(pair)
@@ -72,7 +75,7 @@ def _compare_written(
     compare_order(pair)
     compare_assumptions(pair, values)
     compare_hints(pair)
-    _compare_maps(pair, one.maps, other.maps)
+    _compare_maps(pair, *maps)
     findings = sorted(pair.findings(), key=by_weight)
     return EntryDiff(reference.symbol, generated.symbol, tuple(findings))
 

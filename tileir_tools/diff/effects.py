@@ -299,9 +299,9 @@ def _report_unmatched(pair: Pair) -> None:
 def _called(effect: Effect) -> str:
     """An effect in words; a loop in which a block goes through all that it has to do is persistent."""
     start, step = (effect.node(name) for name in ("lowerBound", "step"))
-    if start is not None and step is not None:
-        if (start.name, step.name) == ("get_tile_block_id", "get_num_tile_blocks"):
-            return "persistent for (from a block id, by the size of the grid)"
+    names = [node.name for node in (start, step) if node is not None]
+    if names == ["get_tile_block_id", "get_num_tile_blocks"]:
+        return "persistent for (from a block id, by the size of the grid)"
     return effect.name
 
 

@@ -197,7 +197,7 @@ def _telling(findings: tuple[Finding, ...], separated: int) -> Finding | None:
         return (
             finding.code.startswith(forgotten),
             not finding.code.startswith(_TELLING[separated]),
-            by_weight(finding),
+            by_weight(finding)[0],
             len(finding.message),
         )
 

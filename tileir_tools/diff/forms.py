@@ -1,9 +1,9 @@
 """Other forms of an entry, in which what only is written differently is gone.
 
-Place in the flow: facts -> **findings**; imports `transform`, `identities`, `carried`, `model`. Entries are compared
-as they are written, where a difference is shown best. Where that finds something critical, it may still lie in
-the writing alone: a branch by the inverse condition, carried values in another order, a tile that the view
-transposes for one author and `permute` for the other. A form is a copy of the entry without that.
+Place in the flow: facts -> **findings**; imports `transform`, `identities`, `carried`, `model`. Entries are
+compared as they are written, where a difference is shown best. Where that finds something critical, it may
+still lie in the writing alone: a branch by the inverse condition, carried values in another order, a tile that
+the view transposes for one author and `permute` for the other. A form is a copy of the entry without that.
 """
 
 from __future__ import annotations

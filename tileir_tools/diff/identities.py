@@ -1,7 +1,7 @@
 """Exact rewrites that ask for nothing: arithmetic of constants, neutral elements, inverse conditions, shapes.
 
-Place in the flow: facts -> **findings**; imports `analyze` and `model`; `rewrites` lists what is here. Each gives
-the node that a node, whose operands are already rewritten, is another spelling of, or None.
+Place in the flow: facts -> **findings**; imports `analyze` and `model`; `rewrites` lists what is here. Each
+gives the node that a node, whose operands are already rewritten, is another spelling of, or None.
 """
 
 from __future__ import annotations

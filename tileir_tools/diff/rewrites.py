@@ -46,7 +46,8 @@ def at_least(node: Node, least: int, flow: Flow) -> bool:
 def ceiling_division(table: NodeTable, node: Node, flow: Flow | None) -> Node | None:
     """`(a + b - 1) / b` -> `a / b` rounded up; exact where a is not negative and b is positive.
 
-    The division may round to zero or down: there is nothing negative. With `flow` None the condition is not asked for.
+    The division may round to zero or down: there is nothing negative. With `flow` None the condition is not
+    asked for.
     """
     if node.name != "divi" or node.keyword("rounding") == "positive_inf":
         return None

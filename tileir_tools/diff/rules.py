@@ -286,6 +286,10 @@ _ROWS = (
     Rule("HNT008", WARN, KERNEL, "unknown hint differs",
          "A hint that this version does not know differs.",
          "Set the reference's hint."),
+    Rule("HNT009", INFO, KERNEL, "hint that cutile-rs cannot say is absent",
+         "The reference gives `simt_num_warps_in_cta` or `tensor_dim_factor`, the generated kernel does not: "
+         "there is no way to write it there.",
+         "Nothing to do."),
     # -- speed without a change of meaning
     Rule("PRF001", WARN, KERNEL, "block swizzle missing",
          "The reference maps block ids to tiles through divisions and remainders for cache reuse; "
