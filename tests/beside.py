@@ -1,14 +1,15 @@
 """What TileGym's shell script `diff_ir.sh` says about pairs of kernels whose answer is known.
 
 The tables of the mutation test and of the equivalence test show it in a column where they are given the path of
-the script. It takes about 0.3 s a pair, so of each kind only the first `MOST` pairs are asked about.
+the script. It takes about 0.3 s a pair, so of each kind only the first `MOST` pairs are asked about,
+of kernels that it does not fail against themselves: of the others it says the same whatever is changed.
 """
 
 from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +33,11 @@ class Beside(NamedTuple):
         asked = pairs[:most]
         right = sum(_fails(script, *texts) == wanted for texts, wanted in asked)
         return cls(len(asked), right)
+
+
+def usable(script: Path, kernels: Iterable[tuple[str, str]]) -> set[str]:
+    """The names of the kernels (name, text) that the script does not fail against themselves."""
+    return {name for name, text in kernels if not _fails(script, text, text)}
 
 
 def _fails(script: Path, reference: str, generated: str) -> bool:
