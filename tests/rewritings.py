@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from editing import (
     BODIES,
-    LOOPS,
     Facts,
     before,
     binary,
@@ -696,6 +695,3 @@ def offset_by_zero(op: Operation, facts: Facts) -> bool:
     nothing = constant(op, step.type, 0)
     op.set_operand(0, before(op, "offset", [source, nothing], [source.type]).result)
     return True
-
-
-__all__ = ["LOOPS", "REWRITINGS", "Maker", "Rewriting"]
