@@ -1,7 +1,7 @@
 """Honest pairs: one operation written in two ways, and what an expert would say first about them.
 
-The sources are in `examples/pairs`, compiled by `examples/compile_fixtures.py`. `expected.json` holds for each
-pair the verdict, the code of the first finding, what its message names, and why.
+The sources are in `examples/pairs`, compiled by `examples/compile_fixtures.py`. `fixtures/pairs.json` holds for
+each pair the verdict, the code of the first finding, what its message names, and why.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tileir_tools.model import Module
 from tileir_tools.read import load
 
 PAIRS = ROOT / "tests" / "fixtures" / "pairs"
-EXPECTED: list[dict[str, Any]] = json.loads((PAIRS / "expected.json").read_text(encoding="utf-8"))
+EXPECTED: list[dict[str, Any]] = json.loads(PAIRS.with_suffix(".json").read_text(encoding="utf-8"))
 
 every_pair = pytest.mark.parametrize("row", EXPECTED, ids=lambda row: row["pair"])
 
