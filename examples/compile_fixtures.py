@@ -4,11 +4,12 @@
 
 `--kernels examples/variants --out tests/fixtures/variants` makes those that are to be grouped,
 `--kernels examples/evidence --out tests/fixtures/evidence` those whose machine code is explained.
+`--kernels examples/pairs --out tests/fixtures/pairs` those that say one thing in two ways.
 
 Needs no GPU, only `pip install cuda-tile nvidia-cuda-tileiras` and Linux. Each kernel in
 `examples/kernels` is exported by cuda-tile as `KERNEL__VARIANT-DTYPE__ARCH__bcVERSION.tileirbc`;
 `tileirdisasm` prints it as `.mlir` and, for the newest version of each kernel, with debug
-information as `.g.mlir`. `index.json` says what every file holds.
+information as `.g.mlir`, unless its signature says no to `debug_text`. `index.json` says what every file holds.
 
 Bytecode names its source file by absolute path, so the kernels are copied to one fixed place and
 compiled there: two runs, on any machine, give the same bytes from the same releases (the committed
@@ -109,6 +110,7 @@ def plan(module: str, signatures: Sequence[Mapping[str, Any]]) -> Iterator[Build
                 arch=arch,
                 version=version,
                 debug_text=first_variant
+                and signature.get("debug_text", True)
                 and (dtype, arch, version) == (first_dtype, first_arch, versions[-1]),
             )
 

@@ -205,7 +205,10 @@ def before(
     attributes: dict[str, Attribute] | None = None,
     segments: tuple[int, ...] | None = None,
 ) -> Operation:
-    """A new operation in front of `anchor`."""
+    """A new operation in front of `anchor`; operands are single, or all in the one group it has."""
+    spec = OPS.get(name)
+    if segments is None and spec is not None and not spec.single_operands:
+        segments = (len(operands),)
     op = Operation(name, OPS.get(name), operands, types, attributes or {}, (), segments)
     assert anchor.parent is not None
     return anchor.parent.insert_before(anchor, op)

@@ -531,6 +531,10 @@ _OVERFLOWING = "addi subi muli shli negi trunci"
 def overflow_added(op: Operation, facts: Facts) -> Site | None:
     if not facts.matters(op) or in_body(op) or "overflow" in op.attributes:
         return None
+    raws = [splat_of(v) for v in op.operands]
+    if None not in raws or raws[-1] == _neutral(op) or (op.name == "muli" and raws[0] == (1,)):
+        # The promise says nothing: the result is known, or one of the operands.
+        return None
     return _set(op, "overflow", EnumAttr("overflow", "no_signed_wrap"))
 
 
@@ -548,11 +552,18 @@ def _is_float(type: Type) -> bool:
     return isinstance(type, TileType) and str(type.element) in FLOAT_FORMATS
 
 
+def _multiplies_zero(op: Operation) -> bool:
+    """Whether an operation is 0 whatever its other operand is."""
+    return op.name == "muli" and any(splat_of(v) == (0,) for v in op.operands)
+
+
 @kind("integer constant changed", CRITICAL, VALUE, "constant")
 def integer_constant(op: Operation, facts: Facts) -> Site | None:
     value = op.attributes["value"]
     assert isinstance(value, DenseElementsAttr)
     if _is_float(value.type) or not facts.matters(op):
+        return None
+    if all(_multiplies_zero(user) for user in op.result.users):
         return None
     if value.type.element is I1:
         changed = (1 - value.raw[0], *value.raw[1:])

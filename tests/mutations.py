@@ -1,20 +1,23 @@
 """Mutation test of the differ: one change in a kernel, and what the differ says about it.
 
-    python tests/mutations.py
+    python tests/mutations.py [--diff-ir-sh PATH]
 
 prints the table of docs/mutations.md, and every mutant that was not judged as expected on the
-standard error stream. `mutation_kinds` holds the kinds of change; `samples` the kernels. Each
+standard error stream. With the path of TileGym's `diff_ir.sh` a part of the mutants of each kind is
+given to that script too (`beside`). `mutation_kinds` holds the kinds of change; `samples` the kernels. Each
 mutant is printed and parsed again, so that the differ sees what it would see in a file.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
+from beside import MOST, Beside, column_of, usable
 from editing import Facts
 from mutation_kinds import CRITICAL, INFO, KINDS, NONE, WARN, Kind, Site
 from samples import corpus_kernels, fixture_kernels
@@ -136,45 +139,67 @@ def _in_place(finding: Finding, mutant: Mutant) -> bool:
     return True
 
 
-def judged(kind: Kind, kernels: list[Kernel], most: int | None = None) -> list[Judged]:
-    """Judge the mutants of a kind; at most `most` of them."""
+def _mutants(kind: Kind, kernels: list[Kernel]) -> Iterator[Mutant]:
     # Each kind starts at another kernel, so that few mutants see many kernels.
     start = KINDS.index(kind) * 7 % len(kernels)
-    found = chain.from_iterable(
+    return chain.from_iterable(
         islice(kernel.mutants(kind), MUTANTS_PER_KERNEL)
         for kernel in (*kernels[start:], *kernels[:start])
     )
-    return [judge(kind, mutant) for mutant in islice(found, most)]
 
 
-def table(results: dict[str, list[Judged]]) -> str:
-    """The results by kind, as a Markdown table."""
-    rows = [
-        "| kind | mutants | judged right | severity | rules | findings each |",
-        "| --- | ---: | ---: | --- | --- | ---: |",
+def judged(kind: Kind, kernels: list[Kernel], most: int | None = None) -> list[Judged]:
+    """Judge the mutants of a kind; at most `most` of them."""
+    return [judge(kind, mutant) for mutant in islice(_mutants(kind, kernels), most)]
+
+
+def asked_beside(script: Path, kind: Kind, kernels: list[Kernel]) -> Beside:
+    """What the script says about the first mutants of a kind: it must fail those that are CRITICAL."""
+    texts = [
+        (mutant.reference.to_text(), mutant.generated.to_text())
+        for mutant in islice(_mutants(kind, kernels), MOST)
     ]
+    return Beside.of(script, [(pair, kind.severity == CRITICAL) for pair in texts])
+
+
+def table(results: dict[str, list[Judged]], script: dict[str, Beside]) -> str:
+    """The results by kind, as a Markdown table."""
+    head = "| kind | mutants | judged right | severity | rules | findings each |"
+    line = "| --- | ---: | ---: | --- | --- | ---: |"
+    rows = [head + column_of(script, "diff_ir.sh right"), line + column_of(script, "---:")]
     for kind in KINDS:
         mine = results[kind.name]
         right = sum(1 for j in mine if not j.problem)
         codes = sorted({f.code for j in mine for f in j.findings if f.code in kind.codes})
         each = sum(len(j.findings) for j in mine) / len(mine) if mine else 0
         shown = " ".join(codes) or "-"
-        rows.append(
-            f"| {kind.name} | {len(mine)} | {right} | {kind.severity} | {shown} | {each:.1f} |"
-        )
+        row = f"| {kind.name} | {len(mine)} | {right} | {kind.severity} | {shown} | {each:.1f} |"
+        rows.append(row + column_of(script, kind.name))
     everything = [j for mine in results.values() for j in mine]
     right = sum(1 for j in everything if not j.problem)
-    rows.append(f"| **{len(KINDS)} kinds** | **{len(everything)}** | **{right}** | | | |")
+    total = f"| **{len(KINDS)} kinds** | **{len(everything)}** | **{right}** | | | |"
+    rows.append(total + column_of(script, "all"))
     return "\n".join(rows)
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument(
+        "--diff-ir-sh", type=Path, metavar="PATH", help="TileGym's script, run beside"
+    )
+    script = parser.parse_args().diff_ir_sh
     kernels = opened([*fixture_kernels(), *corpus_kernels()])
     results = {kind.name: judged(kind, kernels) for kind in KINDS}
+    beside = {}
+    if script is not None:
+        names = usable(script, [(k.name, k.text) for k in kernels])
+        print(f"diff_ir.sh: {len(names)} of {len(kernels)} kernels pass against themselves")
+        some = [k for k in kernels if k.name in names]
+        beside = {kind.name: asked_beside(script, kind, some) for kind in KINDS}
     wrong = [j for mine in results.values() for j in mine if j.problem]
     for one in wrong:
         print(f"{one.kind.name}: {one.kernel}: {one.problem}", file=sys.stderr)
-    print(f"{len(kernels)} kernels\n\n{table(results)}")
+    print(f"{len(kernels)} kernels\n\n{table(results, beside)}")
     return 1 if wrong else 0
 
 

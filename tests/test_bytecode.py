@@ -304,3 +304,17 @@ def test_operations_of_other_dialects_are_refused_by_name() -> None:
     assert '"some.op"() : () -> ()' in module.to_text()
     with pytest.raises(ConversionError, match=r"operation some\.op, which is not known"):
         module.to_bytecode()
+
+
+def test_a_token_that_a_version_lacks_is_refused_by_name() -> None:
+    """13.1 has no token of a `print_tko`: a module that reads one is refused, however it goes on."""
+    text = (
+        "entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {\n"
+        '  %t = print_tko "%i\\n", %n : tile<i32> -> token\n'
+        "  %u = store_ptr_tko weak %p, %n token=%t : tile<ptr<i32>>, tile<i32> -> token\n"
+        "}\n"
+    )
+    [module] = parse_all(text)
+    with pytest.raises(ConversionError, match=r"the result of print_tko \(needs 13.2\)"):
+        module.to_bytecode("13.1")
+    assert parse_all(module.to_bytecode("13.2"))[0].to_text() == module.to_text()

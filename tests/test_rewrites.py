@@ -16,6 +16,7 @@ HEAD = """entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<f32>>, %a: tile<i32>, %b: ti
   %c7 = constant <i32: 7> : tile<i32>
   %c8 = constant <i32: 8> : tile<i32>
   %c9 = constant <i32: 9> : tile<i32>
+  %c56 = constant <i32: 56> : tile<i32>
 """  # noqa: E501
 INT = "  %t = store_ptr_tko weak %p, %r : tile<ptr<i32>>, tile<i32> -> token\n}\n"
 FLOAT = "  %t = store_ptr_tko weak %q, %r : tile<ptr<f32>>, tile<f32> -> token\n}\n"
@@ -95,6 +96,8 @@ EQUAL = [
     ("ceiling, other order", CEILING_8, "%s = addi %c7, %m\n%r = divi %s, %c8 signed"),
     ("ceiling of a block id", "%r = divi %bx, %c8 signed rounding<positive_inf>",
      "%s = addi %bx, %c7\n%r = divi %s, %c8 signed"),
+    ("ceiling by Python's //", CEILING_8,
+     "%s = addi %m, %c7\n%r = divi %s, %c8 signed rounding<negative_inf>"),
     ("minimum", "%r = mini %a, %b signed",
      "%l = cmpi less_than %a, %b, signed\n%r = select %l, %a, %b"),
     ("minimum or equal", "%r = mini %a, %b signed",
@@ -109,6 +112,37 @@ EQUAL = [
      "%l = cmpi greater_than %b, %a, signed\n%r = select %l, %c0, %c1"),
     ("float comparison turned", "%l = cmpf less_than ordered %x, %y\n%r = selectf %l, %x, %z",
      "%l = cmpf greater_than ordered %y, %x\n%r = selectf %l, %x, %z"),
+    ("constants multiplied", "%r = muli %a, %c56", "%f = muli %c7, %c8\n%r = muli %a, %f"),
+    ("constants added", "%r = muli %a, %c8", "%f = addi %c7, %c1\n%r = muli %a, %f"),
+    ("constants that fit what they promise", "%r = muli %a, %c8",
+     "%f = addi %c7, %c1 overflow<no_signed_wrap>\n%r = muli %a, %f"),
+    ("plus 0", "%r = muli %a, %c8", "%s = addi %c0, %a\n%r = muli %s, %c8"),
+    ("minus 0", "%r = muli %a, %c8", "%s = subi %a, %c0\n%r = muli %s, %c8"),
+    ("times 1", "%r = addi %a, %c8", "%s = muli %c1, %a\n%r = addi %s, %c8"),
+    ("shifted", "%r = muli %a, %c8", "%c3 = constant <i32: 3> : tile<i32>\n%r = shli %a, %c3"),
+    ("selected by the inverse", "%l = cmpi less_than %a, %b, signed\n%r = select %l, %c0, %c1",
+     "%l = cmpi greater_than_or_equal %a, %b, signed\n%r = select %l, %c1, %c0"),
+    ("selected by the inverse, turned", "%l = cmpi less_than %a, %b, signed\n%r = select %l, %c0, %c1",
+     "%l = cmpi less_than_or_equal %b, %a, signed\n%r = select %l, %c1, %c0"),
+    ("selected by equality", "%l = cmpi equal %a, %b, signed\n%r = select %l, %c0, %c1",
+     "%l = cmpi not_equal %a, %b, signed\n%r = select %l, %c1, %c0"),
+    ("selected by the inverse of floats", "%l = cmpf less_than ordered %x, %y\n%r = selectf %l, %x, %z",
+     "%l = cmpf greater_than_or_equal unordered %x, %y\n%r = selectf %l, %z, %x"),
+    ("selected by the inverse of unordered floats",
+     "%l = cmpf less_than unordered %x, %y\n%r = selectf %l, %x, %z",
+     "%l = cmpf greater_than_or_equal ordered %x, %y\n%r = selectf %l, %z, %x"),
+    ("selected by the negation",
+     "%l = cmpi less_than %a, %b, signed\n%k = cmpi less_than %b, %a, signed\n"
+     "%d = andi %l, %k\n%r = select %d, %c0, %c1",
+     "%l = cmpi less_than %a, %b, signed\n%k = cmpi less_than %b, %a, signed\n"
+     "%true = constant <i1: true> : tile<i1>\n"
+     "%d = andi %l, %k\n%e = xori %d, %true\n%r = select %e, %c1, %c0"),
+    ("negated comparison in a conjunction",
+     "%l = cmpi less_than %a, %b, signed\n%k = cmpi less_than %a, %c8, signed\n"
+     "%d = andi %l, %k\n%r = select %d, %c0, %c1",
+     "%true = constant <i1: true> : tile<i1>\n%g = cmpi greater_than_or_equal %a, %b, signed\n"
+     "%l = xori %g, %true\n%k = cmpi less_than %a, %c8, signed\n"
+     "%d = andi %l, %k\n%r = select %d, %c0, %c1"),
 ]  # fmt: skip
 
 # The same formula, rounded differently or equal under a condition that is not proven.
@@ -150,8 +184,6 @@ DIFFERENT = [
     ("ceiling, unsigned", CEILING_8, "%s = addi %m, %c7\n%r = divi %s, %c8 unsigned"),
     ("ceiling that promises not to overflow", CEILING_8,
      "%s = addi %m, %c7 overflow<no_signed_wrap>\n%r = divi %s, %c8 signed"),
-    ("ceiling that rounds down", CEILING_8,
-     "%s = addi %m, %c7\n%r = divi %s, %c8 signed rounding<negative_inf>"),
     ("minimum, arms swapped", "%r = mini %a, %b signed",
      "%l = cmpi less_than %a, %b, signed\n%r = select %l, %b, %a"),
     ("minimum, unsigned comparison", "%r = mini %a, %b signed",
@@ -175,6 +207,27 @@ DIFFERENT = [
     ("float comparison turned, other ordering",
      "%l = cmpf less_than ordered %x, %y\n%r = selectf %l, %x, %z",
      "%l = cmpf greater_than unordered %y, %x\n%r = selectf %l, %x, %z"),
+    ("constants multiplied to another", "%r = muli %a, %c56", "%f = muli %c8, %c8\n%r = muli %a, %f"),
+    ("constants that overflow against their promise",
+     "%m1 = constant <i32: -2147483648> : tile<i32>\n%r = addi %a, %m1",
+     "%m2 = constant <i32: 2147483647> : tile<i32>\n%f = addi %m2, %c1 overflow<no_signed_wrap>\n"
+     "%r = addi %a, %f"),
+    ("plus 1", "%r = muli %a, %c8", "%s = addi %a, %c1\n%r = muli %s, %c8"),
+    ("0 minus", "%r = muli %a, %c8", "%s = subi %c0, %a\n%r = muli %s, %c8"),
+    ("times 0", "%r = addi %a, %c8", "%s = muli %a, %c0\n%r = addi %s, %c8"),
+    ("shifted too far", "%r = muli %a, %c8", "%r = shli %a, %c8"),
+    ("shifted with a promise", "%r = muli %a, %c8",
+     "%c3 = constant <i32: 3> : tile<i32>\n%r = shli %a, %c3 overflow<no_signed_wrap>"),
+    ("selected by the inverse, arms kept", "%l = cmpi less_than %a, %b, signed\n%r = select %l, %c0, %c1",
+     "%l = cmpi greater_than_or_equal %a, %b, signed\n%r = select %l, %c0, %c1"),
+    ("selected by the wrong inverse", "%l = cmpi less_than %a, %b, signed\n%r = select %l, %c0, %c1",
+     "%l = cmpi greater_than %a, %b, signed\n%r = select %l, %c1, %c0"),
+    ("selected by the inverse of the other sign", "%l = cmpi less_than %a, %b, signed\n"
+     "%r = select %l, %c0, %c1",
+     "%l = cmpi greater_than_or_equal %a, %b, unsigned\n%r = select %l, %c1, %c0"),
+    ("selected by an inverse that forgets NaN",
+     "%l = cmpf less_than ordered %x, %y\n%r = selectf %l, %x, %z",
+     "%l = cmpf greater_than_or_equal ordered %x, %y\n%r = selectf %l, %z, %x"),
     ("subtraction as addition without negation", "%r = subf %x, %y", "%r = addf %x, %y"),
     ("subtraction turned", "%r = subf %x, %y", "%w = negf %x\n%r = addf %y, %w"),
     ("subtraction, other rounding", "%r = subf %x, %y",

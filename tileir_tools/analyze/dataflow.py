@@ -83,6 +83,11 @@ class Node:
     def attribute(self, name: str) -> Attribute | None:
         return next((value for key, value in self.attributes if key == name), None)
 
+    def keyword(self, name: str) -> str | None:
+        """The keyword of an enum attribute as written; None where it is not there."""
+        found = self.attribute(name)
+        return found.value if isinstance(found, EnumAttr) else None
+
     def __repr__(self) -> str:
         return (
             f"<Node {self.id} {self.name}{list(self.detail) if self.detail else ''}: {self.type}>"

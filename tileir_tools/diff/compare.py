@@ -1,6 +1,6 @@
 """Comparing two entries: from pairs of effects down to the operations that differ.
 
-Place in the flow: facts -> **findings**; imports `analyze`, `transform`, `match`, `values`, `finding`.
+Place in the flow: facts -> **findings**; imports `analyze`, `forms`, `match`, `values`, `finding`.
 
 Both dataflow graphs live in one node table, so equal values are one node and most of two kernels is
 proven equal by identity. Where two corresponding values are not one node, `Values.explain` walks
@@ -11,11 +11,10 @@ reported once, under the rule that its operation and its use call for.
 from __future__ import annotations
 
 from ..analyze.dataflow import Flow, NodeTable, Plan, build_flow
-from ..model import Entry, Module
-from ..transform.canonical_form import canonicalize_entry
+from ..model import Entry, Module, Operation
 from .assumptions import compare_assumptions
 from .effects import compare_effects
-from .finding import DIFFERS, EntryDiff, severity_rank
+from .finding import DIFFERS, EntryDiff, by_weight
 from .hints import compare_hints
 from .match import Matching, match_arguments, match_controls, match_effects
 from .order import compare_order
@@ -37,25 +36,24 @@ def compare_entries(
     """Everything in which two corresponding entries differ.
 
     They are compared as they are written, where a difference is shown best. Where that finds something
-    critical and branches are involved, their canonical forms may still be equal: an `if` that gives
-    values from outside is a `select`.
+    critical, they may still be equal in another form: see `forms`.
     """
     rest = (reference_module, generated_module, arches, severities)
     written = _compare_written(reference, generated, *rest)
-    if not any(f.severity == CRITICAL for f in written.findings):
+    if not _fails(written):
         return written
-    if not any(op.name in ("if", "select") for e in (reference, generated) for op in e.walk()):
-        return written
-    canonical = _compare_written(_canonical(reference), _canonical(generated), *rest)
-    same = not any(f.severity == CRITICAL for f in canonical.findings)
-    return canonical if same else written
+    # Few comparisons get here, and all of them pay for what is imported.
+    from .forms import forms
+
+    for one, other in forms(reference, generated):
+        found = _compare_written(one.entry, other.entry, *rest, maps=(one.maps, other.maps))
+        if not _fails(found):
+            return found
+    return written
 
 
-def _canonical(entry: Entry) -> Entry:
-    copy = entry.clone({})
-    assert isinstance(copy, Entry)
-    canonicalize_entry(copy)
-    return copy
+def _fails(found: EntryDiff) -> bool:
+    return any(f.severity == CRITICAL for f in found.findings)
 
 
 def _compare_written(
@@ -65,6 +63,8 @@ def _compare_written(
     generated_module: Module,
     arches: tuple[str | None, ...],
     severities: dict[str, str],
+    *,
+    maps: tuple[dict[Operation, str], dict[Operation, str]] = ({}, {}),
 ) -> EntryDiff:
     pair = prepare(reference, generated, reference_module, generated_module, arches, severities)
     values = Values(pair)
@@ -75,7 +75,8 @@ def _compare_written(
     compare_order(pair)
     compare_assumptions(pair, values)
     compare_hints(pair)
-    findings = sorted(pair.findings(), key=severity_rank)
+    _compare_maps(pair, *maps)
+    findings = sorted(pair.findings(), key=by_weight)
     return EntryDiff(reference.symbol, generated.symbol, tuple(findings))
 
 
@@ -150,3 +151,13 @@ def _compare_entry_attributes(pair: Pair) -> None:
             text += f"{say_attribute(right)} in the generated kernel"
             code = "ABI001" if name == "arg_attrs" else "DFL004"
             pair.report(code, DIFFERS, text, one, other)
+
+
+def _compare_maps(pair: Pair, left: dict[Operation, str], right: dict[Operation, str]) -> None:
+    """Report views that map dimensions in another form, where the elements are the same."""
+    for one, other in pair.counterpart.items():
+        here, there = left.get(one), right.get(other)
+        if here is not None and there is not None and here != there:
+            text = f"the view of {one.name} maps dimensions as {here} in the reference and as {there} in the "
+            text += "generated kernel, with equal addresses"
+            pair.report("PRF005", DIFFERS, text, one, other)

@@ -289,11 +289,20 @@ def _report_unmatched(pair: Pair) -> None:
             code = _unmatched_code(effect, status)
             if status == MISSING:
                 _misplace_around(pair, effect, code)
-                message = f"{effect.name} of the reference is missing in the generated kernel"
+                message = f"{_called(effect)} of the reference is missing in the generated kernel"
                 pair.report(code, status, message, effect.op, None)
             else:
-                message = f"{effect.name} of the generated kernel is not in the reference"
+                message = f"{_called(effect)} of the generated kernel is not in the reference"
                 pair.report(code, status, message, None, effect.op)
+
+
+def _called(effect: Effect) -> str:
+    """An effect in words; a loop in which a block goes through all that it has to do is persistent."""
+    start, step = (effect.node(name) for name in ("lowerBound", "step"))
+    names = [node.name for node in (start, step) if node is not None]
+    if names == ["get_tile_block_id", "get_num_tile_blocks"]:
+        return "persistent for (from a block id, by the size of the grid)"
+    return effect.name
 
 
 def _unmatched_code(effect: Effect, status: str) -> str:

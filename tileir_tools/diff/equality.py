@@ -16,7 +16,7 @@ from ..analyze.structure import Structure
 from ..errors import UsageError
 from ..model import Entry, Module
 from .compare import compare_entries
-from .finding import Finding, severity_rank
+from .finding import Finding, by_weight
 from .match import EntryPair, match_entries, selected
 from .strict import first_difference
 from .structural import structural_difference
@@ -197,7 +197,7 @@ def _telling(findings: tuple[Finding, ...], separated: int) -> Finding | None:
         return (
             finding.code.startswith(forgotten),
             not finding.code.startswith(_TELLING[separated]),
-            severity_rank(finding),
+            by_weight(finding)[0],
             len(finding.message),
         )
 

@@ -158,5 +158,6 @@ def severity_of(code: str, severities: dict[str, str]) -> int:
     return _RANKS.index(severities.get(code, RULES[code].severity))
 
 
-def severity_rank(finding: Finding) -> int:
-    return _RANKS.index(finding.severity)
+def by_weight(finding: Finding) -> tuple[int, int]:
+    """The order of findings: the most severe first; of those, causes before what follows from them."""
+    return _RANKS.index(finding.severity), RULES[finding.code].place

@@ -33,6 +33,9 @@ def compare_order(pair: Pair) -> None:
         if kind(op) == ABSENT:
             continue
         asked = sorted(reference.required(op, kind), key=_place)
+        if _in_lost_loop(pair, op):
+            # Without the loop there is no next iteration; that it is missing is reported.
+            asked = [before for before in asked if not before.carried]
         wanted = [Before(counterpart[before.op], before.carried) for before in asked]
         there = _those_that_hold(generated, wanted, counterpart[op])
         for before, theirs in zip(asked, wanted, strict=True):
@@ -43,6 +46,16 @@ def compare_order(pair: Pair) -> None:
         for op in shown:
             text = _text(before, op, len(later) - len(shown))
             pair.report("MEM013", MISSING, text, op, counterpart[op])
+
+
+def _in_lost_loop(pair: Pair, op: Operation) -> bool:
+    """Whether a loop around an operation has no counterpart."""
+    around = op.parent_op
+    while around is not None:
+        if around.name in ("for", "loop") and around not in pair.counterpart:
+            return pair.is_critical("LOP001")
+        around = around.parent_op
+    return False
 
 
 def _those_that_hold(order: Order, wanted: list[Before], op: Operation) -> set[Before]:

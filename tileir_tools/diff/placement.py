@@ -155,7 +155,8 @@ def _compare_values(pair: Pair) -> None:
     for node, ops in pair.generated.ops.items():
         if node.name in _FREE or node not in pair.reference.ops:
             continue
-        outer = min(pair.reference.ops[node], key=lambda op: _depth(op, ours))
+        # Where the reference computes it there too, nothing has moved.
+        outer = max(pair.reference.ops[node], key=lambda op: _depth(op, ours))
         inner = min(ops, key=lambda op: _depth(op, theirs))
         if _depth(inner, theirs) > _depth(outer, ours):
             code = "PRF003" if node.name in _VIEWS else "PRF002"

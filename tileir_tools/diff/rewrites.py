@@ -1,6 +1,6 @@
 """Rewrites that comparing knows: other spellings of one value.
 
-Place in the flow: facts -> **findings**; imports `analyze` and `model`. Each rewrite is a small
+Place in the flow: facts -> **findings**; imports `analyze`, `model`, `identities`. Each rewrite is a small
 function from a node, whose operands are already rewritten, to the node it is another spelling of,
 or None. `EXACT` rewrites give the same value; `ALGEBRAIC` ones give the same formula, rounded
 differently, or the same value under a condition that the code does not prove.
@@ -21,13 +21,9 @@ from ..model import (
     TileType,
 )
 from ..model.floats import FLOAT_FORMATS, decode, encode_ratio
+from . import identities
 
 Rewrite = Callable[[NodeTable, Node, "Flow | None"], "Node | None"]
-
-
-def _keyword(node: Node, name: str) -> str | None:
-    found = node.attribute(name)
-    return found.value if isinstance(found, EnumAttr) else None
 
 
 def _promises(node: Node) -> bool:
@@ -50,9 +46,10 @@ def at_least(node: Node, least: int, flow: Flow) -> bool:
 def ceiling_division(table: NodeTable, node: Node, flow: Flow | None) -> Node | None:
     """`(a + b - 1) / b` -> `a / b` rounded up; exact where a is not negative and b is positive.
 
-    With `flow` None the condition is not asked for.
+    The division may round to zero or down: there is nothing negative. With `flow` None the condition is not
+    asked for.
     """
-    if node.name != "divi" or _keyword(node, "rounding") in ("positive_inf", "negative_inf"):
+    if node.name != "divi" or node.keyword("rounding") == "positive_inf":
         return None
     numerator, divisor = node.operands
     dividend = _minus_one_added(numerator, divisor, scalar_constant(divisor))
@@ -94,7 +91,7 @@ def minimum_by_selection(table: NodeTable, node: Node, flow: Flow | None) -> Nod
     if node.name != "select" or node.operands[0].name != "cmpi":
         return None
     compare, if_true, if_false = node.operands
-    predicate = _keyword(compare, "comparison_predicate") or ""
+    predicate = compare.keyword("comparison_predicate") or ""
     left, right = compare.operands
     if {left, right} != {if_true, if_false} or left is right:
         return None
@@ -152,11 +149,11 @@ def _is_sign_correction(condition: Node, remainder: Node, divisor: Node) -> bool
 
 def _compares_with_zero(node: Node, predicate: str, value: Node) -> bool:
     """Whether a node is `value < 0`, signed, or `value != 0` in either order."""
-    if node.name != "cmpi" or _keyword(node, "comparison_predicate") != predicate:
+    if node.name != "cmpi" or node.keyword("comparison_predicate") != predicate:
         return False
     left, right = node.operands
     if predicate == "less_than":
-        is_signed = _keyword(node, "signedness") == "signed"
+        is_signed = node.keyword("signedness") == "signed"
         return is_signed and left is value and scalar_constant(right) == 0
     return {left, right} >= {value} and 0 in (scalar_constant(left), scalar_constant(right))
 
@@ -166,7 +163,7 @@ _TURNED = {"greater_than": "less_than", "greater_than_or_equal": "less_than_or_e
 
 def comparison_turned(table: NodeTable, node: Node, flow: Flow | None) -> Node | None:
     """`a > b` -> `b < a`, for integers and floats."""
-    predicate = _TURNED.get(_keyword(node, "comparison_predicate") or "")
+    predicate = _TURNED.get(node.keyword("comparison_predicate") or "")
     if predicate is None or node.name not in ("cmpi", "cmpf"):
         return None
     attributes = dict(node.attributes)
@@ -213,6 +210,12 @@ EXACT: dict[str, Rewrite] = {
     "remainder of a non-negative value": floor_remainder,
     "size of the index space": index_space,
     "comparison turned around": comparison_turned,
+    "constant computed": identities.constant_computed,
+    "neutral element": identities.neutral_element,
+    "shift as multiplication": identities.shift_as_product,
+    "inverse condition": identities.condition_inverted,
+    "permuted twice": identities.permuted_twice,
+    "computed before the shape changes": identities.shape_last,
 }
 
 
@@ -241,7 +244,7 @@ def negation_inwards(table: NodeTable, node: Node, flow: Flow | None = None) -> 
     inner = node.operands[0]
     if inner.name == "negf":
         return inner.operands[0]
-    if inner.name == "mulf" and _keyword(inner, "rounding_mode") not in _DIRECTED:
+    if inner.name == "mulf" and inner.keyword("rounding_mode") not in _DIRECTED:
         first, second = sorted(inner.operands, key=lambda n: (n.name == "constant", n.id))
         target = second if second.name == "constant" else first
         other = first if target is second else second
@@ -332,7 +335,7 @@ def _commuted(table: NodeTable, name: str, like: Node, operands: tuple[Node, ...
     """A commutative node with the attributes of `like` that it can have."""
     kept = ("flush_to_zero", "rounding_mode") if _is_float(like) else ("overflow",)
     attributes = tuple((n, v) for n, v in like.attributes if n in kept)
-    if like.name == "divf" and _keyword(like, "rounding_mode") in ("approx", "full"):
+    if like.name == "divf" and like.keyword("rounding_mode") in ("approx", "full"):
         # Approximate division is a multiplication by an approximate reciprocal.
         attributes = tuple((n, v) for n, v in attributes if n != "rounding_mode")
     return table.node(name, like.type, sorted(operands, key=lambda n: n.id), attributes)
@@ -345,9 +348,11 @@ ALGEBRAIC: dict[str, Rewrite] = {
     "division as multiplication": division_by_power_of_two,
 }
 
-# Exact rewrites whose condition is not asked for.
+# Exact rewrites whose condition is not asked for. Changes of shape stay where they are: the algebraic rewrites,
+# which come after these, look at what is next to each other.
+_NOT_HERE = (ceiling_division, floor_remainder, identities.shape_last)
 CONDITIONAL: dict[str, Rewrite] = {
-    **{n: r for n, r in EXACT.items() if r not in (ceiling_division, floor_remainder)},
+    **{n: r for n, r in EXACT.items() if r not in _NOT_HERE},
     "division that rounds up, if nothing is negative": ceiling_division,
     "remainder, if nothing is negative": floor_remainder,
 }
@@ -401,20 +406,29 @@ class Rewriter:
                 pending += one.operands
         return found
 
+    def _settled(self, node: Node) -> Node:
+        """A node that a rewrite made, with the rewrites applied to what it made below it."""
+        for inner in sorted(self._unseen(node) - {node}, key=lambda n: n.id):
+            self._rewrite_one(inner)
+        return self._on(node, [self._done[n] for n in node.operands])
+
+    def _on(self, node: Node, operands: list[Node]) -> Node:
+        """The same computation on other operands."""
+        if all(a is b for a, b in zip(operands, node.operands, strict=True)):
+            return node
+        operands = in_order(node.name, node.attributes, operands, by_number)
+        return fold(self.table, node.name, node.type, operands) or self.table.node(
+            node.name, node.type, operands, node.attributes, node.detail, node.body, node.output
+        )
+
     def _rewrite_one(self, node: Node) -> None:
-        operands = [self._done[n] for n in node.operands]
         used = frozenset().union(*(self._used[n] for n in node.operands))
-        result = node
-        if any(a is not b for a, b in zip(operands, node.operands, strict=True)):
-            operands = in_order(node.name, node.attributes, operands, by_number)
-            result = fold(self.table, node.name, node.type, operands) or self.table.node(
-                node.name, node.type, operands, node.attributes, node.detail, node.body, node.output
-            )
+        result = self._on(node, [self._done[n] for n in node.operands])
         for _ in range(4):
             for name, rewrite in self.rewrites.items():
                 found = rewrite(self.table, result, self.flow)
                 if found is not None and found is not result:
-                    result, used = found, used | {name}
+                    result, used = self._settled(found), used | {name}
                     break
             else:
                 break

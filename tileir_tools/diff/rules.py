@@ -18,8 +18,13 @@ CORRECTNESS, SPEED = "correctness", "speed"
 
 # Rules of which a difference costs time but changes no result.
 _SPEED_ONLY = frozenset(
-    "MEM003 MEM011 MEM015 ASM002 ASM003 OVF002 DFL008 ABI002 PRF001 PRF002 PRF003 PRF004".split()
+    "MEM003 MEM011 MEM015 ASM002 ASM003 OVF002 DFL008 ABI002 PRF001 PRF002 PRF003 PRF004 PRF005".split()
 )
+
+# Which differences are named first where several are as severe: what the kernels are made of, then what they
+# compute, then what usually follows from another difference.
+_FIRST = ("ENT001 ABI001", "LOP001", "MEM001 MEM002 MEM003", "MMA002 MMA004", "RED004")
+_LAST = ("LOP004", "MEM013")
 
 
 class Rule(NamedTuple):
@@ -37,6 +42,14 @@ class Rule(NamedTuple):
         """What a difference touches: "correctness", or "speed" alone."""
         hint = self.code.startswith("HNT")
         return SPEED if hint or self.code in _SPEED_ONLY else CORRECTNESS
+
+    @property
+    def place(self) -> int:
+        """Where a finding stands among those of its severity: causes before what follows from them."""
+        for place, codes in enumerate((*_FIRST, "", *_LAST)):
+            if self.code in codes:
+                return place
+        return len(_FIRST)
 
 
 # One row, one rule: the formatter would give every field a line of its own.
@@ -273,6 +286,10 @@ _ROWS = (
     Rule("HNT008", WARN, KERNEL, "unknown hint differs",
          "A hint that this version does not know differs.",
          "Set the reference's hint."),
+    Rule("HNT009", INFO, KERNEL, "hint that cutile-rs cannot say is absent",
+         "The reference gives `simt_num_warps_in_cta` or `tensor_dim_factor`, the generated kernel does not: "
+         "there is no way to write it there.",
+         "Nothing to do."),
     # -- speed without a change of meaning
     Rule("PRF001", WARN, KERNEL, "block swizzle missing",
          "The reference maps block ids to tiles through divisions and remainders for cache reuse; "
@@ -289,6 +306,10 @@ _ROWS = (
          "the other, and it is the same number, or it is the last stride, which is the constant 1 "
          "in the reference.",
          "Give sizes and strides where the reference gives them."),
+    Rule("PRF005", WARN, KERNEL, "dimensions mapped in another form",
+         "The same elements are accessed, but what the view's dim_map does in one kernel, a permute of the "
+         "tile or a turned tensor view does in the other.",
+         "Map dimensions where the reference does: a view that transposes saves the permute."),
     # -- rewrites
     Rule("ALG001", WARN, KERNEL, "algebra spelled differently",
          "The same formula is written with other operations (negation moved, subtraction as "
@@ -297,8 +318,9 @@ _ROWS = (
          "Write it as the reference does where bits matter."),
     Rule("EQV001", INFO, KERNEL, "proven equal",
          "Another spelling of the same value (division that rounds up, minimum by comparison, "
-         "index space, remainder of a non-negative value, comparison turned around), or of the same "
-         "address (another kind of view, a wider index).",
+         "index space, remainder of a non-negative value, comparison turned around or inverse, constants "
+         "computed, a neutral element, arithmetic before a change of shape), or of the same address "
+         "(another kind of view, a wider index).",
          "Nothing to do."),
 )
 # fmt: on

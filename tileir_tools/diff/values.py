@@ -21,6 +21,7 @@ from .words import (
     CONVERSIONS,
     constant_difference,
     element_text,
+    functions_read,
     say,
     say_attribute,
     shape_text,
@@ -277,7 +278,8 @@ class Values:
             # Only the type differs, or the kind of loop. That is reported where it comes from.
             return
         one, other = self.spelling(a), self.spelling(b)
-        if one.name == other.name and (one is not a or other is not b):
+        folded = one.name == "constant" and "constant" not in (a.name, b.name)
+        if one.name == other.name and (one is not a or other is not b) and not folded:
             # In one spelling it may be seen more closely in what they differ.
             pending.append((one, other, self._inside(a, b, use)))
             return
@@ -299,6 +301,10 @@ class Values:
             return
         code = replaced_code(a, b, use.role, use.code)
         text = f"{left} in the reference, {right} in the generated kernel"
+        reading = functions_read(a), functions_read(b)
+        if reading[0] != reading[1]:
+            shown = [" and ".join(sorted(names)) or "none" for names in reading]
+            text += f" (of {shown[0]} and of {shown[1]})"
         self._report(code, DIFFERS, text, a, b, use)
 
     def _of_other_loops(self, a: Node, b: Node) -> bool:

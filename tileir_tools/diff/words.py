@@ -34,6 +34,22 @@ def say(node: Node, flow: Flow) -> str:
     return f"{name} ({node.output})" if several and node.output else name
 
 
+# What a reader looks for first in a formula.
+_FUNCTIONS = frozenset(
+    "exp exp2 log log2 sqrt rsqrt sin cos tan sinh cosh tanh fpowf fpowi".split()
+)
+
+
+def functions_read(node: Node) -> frozenset[str]:
+    """The functions whose values an operation reads, also in another shape."""
+    found = set()
+    for operand in node.operands:
+        while operand.name in ("reshape", "broadcast", "permute"):
+            operand = operand.operands[0]
+        found.add(operand.name)
+    return frozenset(found & _FUNCTIONS)
+
+
 def _say_leaf(node: Node, flow: Flow) -> str:
     if node.name == "arg":
         place = node.detail[1]

@@ -16,6 +16,7 @@ from .rewriter import Rewriter
 
 _LOOPS = frozenset({"for", "loop"})
 _STRUCTURED = frozenset({"for", "loop", "if"})
+_LOADS = frozenset({"load_view_tko", "load_ptr_tko"})
 # How many operands of a loop stand before its initial values.
 _BOUNDS = {"for": 3, "loop": 0}
 
@@ -28,6 +29,11 @@ def dce(module: Module) -> bool:
             needed = _Needed(op)
             changed = _sweep(op, needed) or changed
     return changed
+
+
+def drop_unneeded(entry: Operation) -> bool:
+    """The same for one entry, but that every load stays."""
+    return _sweep(entry, _Needed(entry, loads=True))
 
 
 def _operations(op: Operation) -> Iterator[Operation]:
@@ -58,21 +64,24 @@ def _is_root(op: Operation) -> bool:
     if op.name in ("assume", *_STRUCTURED, "continue", "break", "yield"):
         # A `loop` may run for ever.
         return op.name == "loop"
-    if op.name in ("load_view_tko", "load_ptr_tko"):
+    if op.name in _LOADS:
         return op.keyword("memory_ordering_semantics") != "weak"
     return not has_no_effect(op)
 
 
 class _Needed:
-    """Which operations and values of an entry are needed, found from its effects backwards."""
+    """Which operations and values of an entry are needed, found from its effects backwards.
 
-    def __init__(self, entry: Operation):
+    `loads`: a load is needed whether somebody reads what it loads or not.
+    """
+
+    def __init__(self, entry: Operation, loads: bool = False):
         self.entry = entry
         self.operations: set[Operation] = set()
         self.values: set[Value] = set()
         self._pending: list[Value] = []
         for op in entry.walk():
-            if op is not entry and _is_root(op):
+            if op is not entry and (_is_root(op) or (loads and op.name in _LOADS)):
                 self._operation(op)
         while self._pending:
             self._value(self._pending.pop())

@@ -220,7 +220,10 @@ class _Body:
                 put_varint(out, len(region.blocks))
                 for block in region.blocks:
                     self._block(out, block)
-        self._define(op.results[: plan.results] if plan.added else op.results)
+        written = op.results[: plan.results] if plan.added else op.results
+        self._define(written)
+        # Where somebody reads a result that the version lacks, the module is refused, and looked through.
+        self.numbers |= dict.fromkeys(op.results[len(written) :], 0)
 
     def _plan(self, op: Operation) -> Plan | None:
         if op.spec is None:
