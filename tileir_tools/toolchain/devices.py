@@ -40,6 +40,8 @@ class Device(NamedTuple):
 REGISTERS = 65536
 # Registers are given to warps in this many at a time.
 REGISTER_UNIT = 256
+# Parts of a multiprocessor that warps are given to evenly.
+PARTITIONS = 4
 # Shared memory that the system takes of each block.
 RESERVED_SHARED = 1024
 WARP = 32
