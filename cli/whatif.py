@@ -1,20 +1,51 @@
 """`tileir what-if GENERATED --from REFERENCE --arch sm_90`: which difference matters, tried out.
 
-Place in the flow: a thin consumer of `diff.whatif` and `report`.
+Place in the flow: a thin consumer of `diff.whatif`, `toolchain.timing` and `report`.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import click
 
 from .running import load_modules, only_module, output_option, strict_option, write_output
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tileir_tools.diff.whatif import Timer
+    from tileir_tools.toolchain.timing import Compiled, Timing
+
 
 @click.command(name="what-if")
 @click.argument("generated")
 @click.option("--from", "reference", required=True, metavar="REFERENCE", help="What to take over.")
-@click.option("--arch", required=True, metavar="ARCH", help="Target, such as sm_90.")
+@click.option(
+    "--arch",
+    "arches",
+    required=True,
+    multiple=True,
+    metavar="ARCH",
+    help="Target; may be repeated.",
+)
 @click.option("--entry", metavar="NAME", help="Try the entry whose symbol contains NAME.")
+@click.option(
+    "--run",
+    "recipe",
+    metavar="DIR",
+    help="Launch each copy on the GPU that is here, as the manifest in DIR (of tileir dump --call) says.",
+)
+@click.option(
+    "--kernel", metavar="NAME", help="With --run: the kernel of the manifest to launch as."
+)
+@click.option(
+    "--launches",
+    type=click.IntRange(min=2),
+    default=30,
+    show_default=True,
+    help="With --run: launches of each copy that are timed.",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @strict_option
 @output_option
@@ -22,21 +53,47 @@ from .running import load_modules, only_module, output_option, strict_option, wr
 def command(
     generated: str,
     reference: str,
-    arch: str,
+    arches: tuple[str, ...],
     entry: str | None,
+    recipe: str | None,
+    kernel: str | None,
+    launches: int,
     form: str,
     strict: bool,
     output: str | None,
 ) -> None:
-    """Take hints and padding over from REFERENCE into GENERATED, one by one and together.
+    """Take differences over from REFERENCE into GENERATED, one by one and together.
 
-    Each copy is compiled, and what the machine code looks like then is put in a table, with the causes
-    of slowness that are left. Needs no GPU.
+    Taken over are hints, padding, rounding, flush-to-zero, NaN and overflow flags, memory ordering,
+    constants and promises (assume). Each copy is compiled, and what the machine code looks like then is
+    put in a table, with the causes of slowness that are left. Needs no GPU; with --run each copy is
+    launched on one and timed too.
     """
     from tileir_tools.diff.whatif import what_if
     from tileir_tools.report.whatif_report import what_if_json, what_if_text
 
     left = only_module(load_modules(reference, strict), reference)
     right = only_module(load_modules(generated, strict), generated)
-    found = what_if(left, right, arch, entry=entry)
-    write_output(what_if_json(found, arch) if form == "json" else what_if_text(found, arch), output)
+    machine: dict[str, str] = {}
+    texts = []
+    for arch in arches:
+        timer = None if recipe is None else _timer(recipe, kernel, launches, machine)
+        found = what_if(left, right, arch, entry=entry, timer=timer)
+        show = what_if_json if form == "json" else what_if_text
+        texts.append(show(found, arch, machine or None))
+    write_output("\n\n".join(texts), output)
+
+
+def _timer(recipe: str, kernel: str | None, launches: int, machine: dict[str, str]) -> Timer:
+    """Launches kernels as a manifest says; tells in `machine` what ran them."""
+    from tileir_tools.toolchain.dump_folder import read_manifest
+    from tileir_tools.toolchain.timing import launch_of, time_kernels
+
+    launch = launch_of(read_manifest(recipe), kernel)
+
+    def timer(code: Sequence[Compiled]) -> Sequence[Timing]:
+        timings, found = time_kernels(launch, code, launches=launches)
+        machine.update(found)
+        return timings
+
+    return timer

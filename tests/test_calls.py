@@ -75,7 +75,8 @@ def test_a_launch_is_written_down(tmp_path: Path) -> None:
     arguments: Any = call["arguments"]
     array = {"kind": "array", "dtype": "float16", "shape": [64, 16], "stride": [16, 1], "offset": 0}
     assert arguments == [
-        array, array, {"kind": "number", "value": 2.0}, {"kind": "number", "value": 16}
+        array, array, {"kind": "number", "value": 2.0},
+        {"kind": "number", "value": 16, "as": "constant"},
     ]  # fmt: skip
     assert capture.output[0] == "done\n"
     assert not capture.launched

@@ -9,10 +9,12 @@ from samples import ROOT
 from test_cli import check, tool
 from test_toolchain import needs_tools
 
-from tileir_tools import load
-from tileir_tools.diff.causes import Cause, Explanation, explain
+from tileir_tools import equal, load
+from tileir_tools.diff.causes import Cause, Explanation, Side, explain
+from tileir_tools.diff.correspond import correspondences
+from tileir_tools.diff.edits import edits
 from tileir_tools.diff.policy import Policy
-from tileir_tools.diff.whatif import what_if
+from tileir_tools.diff.whatif import Trial, what_if
 from tileir_tools.errors import UsageError
 from tileir_tools.model import (
     I64,
@@ -23,6 +25,7 @@ from tileir_tools.model import (
     Module,
     OptimizationHintsAttr,
 )
+from tileir_tools.read import parse
 
 EVIDENCE = ROOT / "tests" / "fixtures" / "evidence"
 
@@ -144,17 +147,22 @@ def spoilt() -> Module:
     return module
 
 
+def side(trial: Trial) -> Side:
+    assert trial.side is not None
+    return trial.side
+
+
 @needs_tools
 def test_what_if_tries_each_difference_and_all_of_them() -> None:
     found = what_if(load(kernel()), spoilt(), "sm_90")
-    rows = [(t.name, t.side.tma_loads, [c.name for c in t.causes]) for t in found.trials]
+    rows = [(t.name, side(t).tma_loads, [c.name for c in t.causes]) for t in found.trials]
     assert rows == [
         ("nothing", 2, ["TMA lost"]),
         ("hints of load_view_tko (line 43)", 3, []),
         ("hints of load_view_tko (line 44)", 2, ["TMA lost"]),
         ("everything", 3, []),
     ]
-    assert found.trials[-1].side.function.shared == found.wanted.function.shared
+    assert side(found.trials[-1]).function.shared == found.wanted.function.shared
 
 
 @needs_tools
@@ -172,7 +180,7 @@ def test_what_if_takes_padding_over(tmp_path: Path) -> None:
     done = tool("tileir", "what-if", path, "--from", kernel(), "--arch", "sm_90")
     assert (done.returncode, done.stderr) == (0, b"")
     lines = done.stdout.decode().splitlines()
-    assert sum(line.startswith("padding_value of load_view_tko (line 4") for line in lines) == 2
+    assert sum(line.startswith("padding of load_view_tko (line 4") for line in lines) == 2
     assert lines[2].split()[:2] == ["taken", "over"]
     document = check(
         tool(
@@ -186,3 +194,72 @@ def test_what_if_takes_padding_over(tmp_path: Path) -> None:
 def test_what_if_of_equal_kernels_tries_nothing() -> None:
     found = what_if(load(kernel()), load(kernel()), "sm_90")
     assert [trial.name for trial in found.trials] == ["nothing"]
+
+
+# -- edits ------------------------------------------------------------------------------------------
+
+ELEMENTWISE = """cuda_tile.module @m {{
+  entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {{
+{assume}
+    %c = constant <f32: {factor}> : tile<f32>
+    %q, %t = load_ptr_tko {ordering} %{pointer} : tile<ptr<f32>> -> tile<f32>, token
+    %r = mulf %q, %c{rounding}{ftz} : tile<f32>
+    %u = store_ptr_tko weak %p, %r token=%t : tile<ptr<f32>>, tile<f32> -> token
+    return
+  }}
+}}
+"""
+
+
+def elementwise(**changed: str) -> Module:
+    parts = {"assume": "", "pointer": "p", "factor": "2.0", "ordering": "weak", "rounding": "", "ftz": ""}
+    return parse(ELEMENTWISE.format(**{**parts, **changed}))
+
+
+ASSUME = "    %a = assume div_by<16>, %p : tile<ptr<f32>>"
+
+
+@pytest.mark.parametrize(
+    ("reference", "generated", "names"),
+    [
+        ({"factor": "3.0"}, {}, ["constant of constant (line 4)"]),
+        ({"rounding": " rounding<zero>"}, {}, ["rounding of mulf (line 6)"]),
+        ({}, {"rounding": " rounding<zero>"}, ["rounding of mulf (line 6)"]),
+        ({"ftz": " flush_to_zero"}, {}, ["flush_to_zero of mulf (line 6)"]),
+        ({"ordering": "relaxed device"}, {}, ["ordering of load_ptr_tko (line 5)"]),
+        (
+            {"ordering": "acquire device", "factor": "1.0"},
+            {"ordering": "relaxed sys"},
+            ["constant of constant (line 4)", "ordering of load_ptr_tko (line 5)"],
+        ),
+        ({}, {}, []),
+    ],
+)
+def test_what_can_be_taken_over(
+    reference: dict[str, str], generated: dict[str, str], names: list[str]
+) -> None:
+    one, other = elementwise(**reference), elementwise(**generated)
+    [found] = correspondences([one], [other])
+    made = edits(found, other)
+    assert [edit.name for edit in made] == names
+    operations = list(other.walk())
+    for edit in made:
+        edit.change(operations)
+    assert other.verify() == []
+    assert other.to_text() == one.to_text()
+
+
+def test_promises_are_taken_over_both_ways() -> None:
+    plain = elementwise()
+    promising = elementwise(assume=ASSUME, pointer="a")
+    for one, other, name in (
+        (promising, plain, "assume div_by<16> about parameter 0"),
+        (plain, promising, "no assume (line 3) div_by<16>"),
+    ):
+        copy = other.clone()
+        [found] = correspondences([one], [copy])
+        [edit] = edits(found, copy)
+        assert edit.name == name
+        edit.change(list(copy.walk()))
+        assert copy.verify() == []
+        assert equal(one, copy)

@@ -120,9 +120,9 @@ def _compiled(
     found = parse_remarks(remarks.read_text("utf-8", "replace") if remarks.is_file() else "")
     data = cubin.read_bytes()
     threads = block_threads(data)
-    printed = [_dumped(dumper, option, cubin, timeout) for option in ("-res-usage", "-sass")]
+    usage, sass = (_dumped(dumper, option, cubin, timeout) for option in ("-res-usage", "-sass"))
     return {
-        "functions": parse_functions(*printed, threads),
+        "functions": parse_functions(usage, sass, threads),
         "remarks": found,
         "seconds": done.seconds,
         "cubin": data,

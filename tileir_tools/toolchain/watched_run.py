@@ -60,7 +60,10 @@ class _Watch:
         row = {
             **row,
             "grid": [int(n) for n in grid],
-            "arguments": [_described(v) for v in values],
+            "arguments": [
+                {**_described(value), **_annotated(note)}
+                for value, note in zip(values, kernel._annotated_function.parameter_annotations)
+            ],
             "caller": _caller(),
             "tuning": tuning,
             # Where pytest is the program: "tests/test_x.py::test_op[..] (call)".
@@ -225,6 +228,18 @@ def _described(value: Any) -> dict[str, Any]:
     return {"kind": "other", "value": repr(value)}
 
 
+def _annotated(note: Any) -> dict[str, str]:
+    """What a parameter's annotation says that its argument does not."""
+    if getattr(note, "constant", False):
+        return {"as": "constant"}
+    for field, word in (("array", "int64"), ("scalar", "scalar64")):
+        found = getattr(note, field, None)
+        dtype = getattr(found, "index_dtype", getattr(found, "dtype", None))
+        if dtype is not None and "int64" in str(dtype):
+            return {"as": word}
+    return {}
+
+
 def _text(value: Any) -> str:
     if hasattr(value, "stride") and hasattr(value, "dtype"):
         sizes, strides = (",".join(map(str, part)) for part in (value.shape, value.stride()))
@@ -289,8 +304,8 @@ def _sees_a_device() -> bool:
 def main() -> None:
     """Run the program of the request that stands in the first argument."""
     request = _decided(json.loads(sys.argv[1]))
-    cutile = importlib.import_module("cuda.tile")
-    tune = importlib.import_module("cuda.tile.tune")
+    cutile: Any = importlib.import_module("cuda.tile")
+    tune: Any = importlib.import_module("cuda.tile.tune")
     watch = _Watch(request)
     cutile.launch = _launch(watch, cutile.launch)
     tune.exhaustive_search = _search(watch, tune.exhaustive_search)
