@@ -24,6 +24,7 @@ _COMMANDS = {
     "explain": "explain",
     "info": "info",
     "opt": "opt",
+    "perf": "perf",
     "print": "print",
     "rules": "rules",
     "show": "show",
