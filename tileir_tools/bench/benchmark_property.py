@@ -76,12 +76,13 @@ def method_of(result: dict[object, object]) -> str:
 
     Only event timing records quantiles (`iqr`). CUPTI's times are whole nanoseconds; events and graphs
     give single-precision milliseconds. TileGym times some backward passes with events under CUPTI=1 too.
+    The numbers have to be as they were measured: rounded ones look like whole nanoseconds.
     """
     if "iqr" in result or "q25" in result:
         return "cuda_event"
     samples = [number(result.get(key)) for key in ("median", "min", "max")]
     known = [s for s in samples if s is not None and math.isfinite(s) and s > 0]
-    if known and all(abs(s * 1e6 - round(s * 1e6)) < 1e-4 for s in known):
+    if known and all(abs(s * 1e6 - round(s * 1e6)) < 1e-6 for s in known):
         return "cupti"
     return "unknown"
 

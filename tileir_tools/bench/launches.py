@@ -21,15 +21,13 @@ from .summary import TOLERANCE
 # operation itself.
 _KINDS: tuple[tuple[str, str], ...] = (
     ("canary", r"canary|_probe\b|warm_?up"),
-    (
-        "copy",
-        r"^(?:\[?CUDA )?memcpy|direct_co|CatArray|copy_?kernel|float16_copy|copy_device_to_device",
-    ),
-    ("fill", r"^(?:\[?CUDA )?memset|FillFunctor|fill_kernel|zeros?_kernel|\barange|distribution_"),
+    # PyTorch calls copies to another format after the half-precision one.
     (
         "cast",
-        r"bfloat16_copy|LoadWithCast|StoreWithCast|\bcast_?kernel|convert_?(?:dtype|type|kernel)",
+        r"float(?:16|8)\w*_copy|LoadWithCast|StoreWithCast|cast_?kernel|convert_?(?:dtype|type|kernel)",
     ),
+    ("copy", r"^(?:\[?CUDA )?memcpy|direct_co|CatArray|copy_?kernel|copy_device_to_device"),
+    ("fill", r"^(?:\[?CUDA )?memset|FillFunctor|fill_kernel|zeros?_kernel|\barange|distribution_"),
     (
         "fallback",
         r"\bat::|cublas|cutlass|nvjet|xmma|cudnn|flash_fwd|flash_bwd|splitKreduce|gemv|"
@@ -37,6 +35,9 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ),
 )
 _PATTERNS = tuple((kind, re.compile(pattern, re.I)) for kind, pattern in _KINDS)
+
+# Symbols reach 500 characters, C++ signatures some thousands; more of a name says nothing.
+_LONGEST = 4096
 
 # What each kind does in a call that should launch one kernel.
 KIND_MEANINGS: dict[str, str] = {
@@ -92,6 +93,7 @@ def kind_of(name: str, kernel: str | None = None) -> str:
         kernel: function of the operation's own kernel, where it is known: its launches are "kernel"
             whatever they are called.
     """
+    name = name[:_LONGEST]
     if kernel is not None and function_of(name) == kernel:
         return "kernel"
     # cuTile and cutile-rs mangle: a name that they made is no helper of PyTorch's.
@@ -106,7 +108,7 @@ def function_of(name: str) -> str:
     A name that follows no convention is returned whole.
     """
     symbol = demangle(name)
-    if symbol.convention != "plain" or not symbol.raw.isidentifier():
+    if len(name) > _LONGEST or symbol.convention != "plain" or not symbol.raw.isidentifier():
         return symbol.function
     at = name.rfind("_")
     while at > 0:

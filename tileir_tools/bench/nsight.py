@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..errors import InputError
 from .records import Config, KernelTime, Measurement, PerformanceLog
@@ -35,6 +35,7 @@ _UNITS = {
     "sec": 1e6,
     "second": 1e6,
 }
+_ROWS = re.compile(r"^\[\s*\{", re.M)
 _TOTAL = re.compile(r"^Total Time \((\S+)\)$")
 # The longest name of a kernel that is read: C++ templates reach tens of kilobytes.
 _FIELD = 1 << 20
@@ -42,19 +43,33 @@ _FIELD = 1 << 20
 
 def read_nsys_csv(text: str, path: str) -> PerformanceLog:
     """The kernels of `nsys stats --format csv`. Raises InputError with the line."""
-    rows = _table(text, path, lambda fields: any(_TOTAL.match(f) for f in fields))
+    rows = _table(text, path, _is_nsys_head)
     kernels = [_nsys_kernel(row, f"{path}:{line}") for line, row in rows]
+    if not kernels:
+        raise InputError(
+            f"{path}: error: no sums of kernels: nsys stats --report cuda_gpu_kern_sum"
+        )
     return _profile(kernels, path, "nsys csv", "nsys")
 
 
-def read_nsys_json(rows: object, path: str) -> PerformanceLog:
-    """The kernels of `nsys stats --format json`, once decoded. Raises InputError."""
-    if not isinstance(rows, list):
-        raise InputError(f"{path}: error: expected a list of rows")
+def _is_nsys_head(fields: Sequence[str]) -> bool:
+    """Whether a table sums kernels or memory operations; those of API calls and ranges look alike."""
+    launches = {"Instances", "Name"} <= set(fields) or {"Count", "Operation"} <= set(fields)
+    return launches and any(_TOTAL.match(field) for field in fields)
+
+
+def read_nsys_json(text: str, path: str) -> PerformanceLog:
+    """The kernels of `nsys stats --format json`; messages around the document are left out.
+
+    Raises:
+        InputError: broken JSON, rows of another kind.
+    """
+    start = _ROWS.search(text)
+    rows = load_json(text, path, start.start() if start else 0)
     kernels = []
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict):
-            raise InputError(f"{path}: error: row {number} is not an object")
+    for number, row in enumerate(rows if isinstance(rows, list) else [], 1):
+        if not isinstance(row, dict) or not _is_nsys_head(list(row)):
+            raise InputError(f"{path}: error: row {number} is not one of a sum of kernels")
         fields = {str(k): str(v) for k, v in row.items()}
         kernels.append(_nsys_kernel(fields, f"{path}: row {number}"))
     return _profile(kernels, path, "nsys json", "nsys")
@@ -118,30 +133,36 @@ def _float(row: Mapping[str, str], column: str, where: str) -> float:
         raise InputError(f"{where}: error: {column}: expected a number, found {text!r}") from None
 
 
-def _table(text: str, path: str, is_head: object) -> Iterator[tuple[int, dict[str, str]]]:
+def _table(
+    text: str, path: str, is_head: Callable[[Sequence[str]], bool]
+) -> Iterator[tuple[int, dict[str, str]]]:
     """(line, column -> field) of each row of the first table that has such a head."""
-    assert callable(is_head)
     head: list[str] = []
-    reader = csv.reader(text.splitlines(keepends=True))
     csv.field_size_limit(_FIELD)
+    reader = csv.reader(text.splitlines(keepends=True))
     try:
         for row in reader:
             if not head:
                 fields = [field.strip() for field in row]
                 head = fields if is_head(fields) else []
-            elif not row:
+            elif len(row) <= 1:
+                # The end of the table: a blank line, or a message of the profiler's.
                 return
-            elif len(row) != len(head):
-                if len(row) == 1:
-                    # A message of the profiler's, or the head of the next report.
-                    return
-                raise InputError(
-                    f"{path}:{reader.line_num}: error: {len(row)} columns, the head has {len(head)}"
-                )
             else:
-                yield reader.line_num, dict(zip(head, row))
+                yield reader.line_num, _fields(row, head, f"{path}:{reader.line_num}")
     except csv.Error as error:
         raise InputError(f"{path}:{reader.line_num}: error: no CSV: {error}") from None
+
+
+def _fields(row: list[str], head: Sequence[str], where: str) -> dict[str, str]:
+    """Column -> field. Some versions end rows, but not the head, in a comma; names that are not quoted
+    hold commas, and stand last."""
+    while len(row) > len(head) and not row[-1].strip():
+        row = row[:-1]
+    if len(row) < len(head):
+        raise InputError(f"{where}: error: {len(row)} columns, the head has {len(head)}: cut off?")
+    last = ",".join(row[len(head) - 1 :])
+    return dict(zip(head, [*row[: len(head) - 1], last]))
 
 
 def _profile(kernels: Iterable[KernelTime], path: str, form: str, method: str) -> PerformanceLog:
@@ -149,9 +170,3 @@ def _profile(kernels: Iterable[KernelTime], path: str, form: str, method: str) -
         Config(""), None, None, method, path, kernels=tuple(kernels), whole_profile=True
     )
     return PerformanceLog(path, form, (record,), blocks=1)
-
-
-def nsys_json_of(text: str, path: str) -> object:
-    """The document in what `nsys stats --format json` prints, messages before it left out."""
-    start = text.find("[\n") if not text.lstrip().startswith("[") else 0
-    return load_json(text[max(start, 0) :], path)

@@ -17,14 +17,22 @@ _UNITS = {"time (ns)": 1e-3, "time (us)": 1.0, "time (ms)": 1e3, "time (s)": 1e6
 
 def read_proton(content: list[object], path: str) -> PerformanceLog:
     """One measurement for each scope that launches kernels. Raises InputError."""
-    scopes: dict[str, list[KernelTime]] = {}
+    scopes: dict[str, dict[str, KernelTime]] = {}
     for scope, name, metrics in _frames(content[0], path):
         found = _kernel(name, metrics)
         if found is not None:
-            _add(scopes.setdefault(scope, []), found)
+            kernels = scopes.setdefault(scope, {})
+            # One kernel launched from two places of a scope is one kernel.
+            kernels[name] = _sum(kernels[name], found) if name in kernels else found
     measurements = tuple(
         Measurement(
-            Config(scope), None, None, "proton", path, kernels=tuple(kernels), whole_profile=True
+            Config(scope),
+            None,
+            None,
+            "proton",
+            path,
+            kernels=tuple(kernels.values()),
+            whole_profile=True,
         )
         for scope, kernels in scopes.items()
     )
@@ -60,12 +68,7 @@ def _kernel(name: str, metrics: dict[str, object]) -> KernelTime | None:
     return None
 
 
-def _add(kernels: list[KernelTime], found: KernelTime) -> None:
-    """One kernel launched from two places of a scope is one kernel."""
-    for index, kernel in enumerate(kernels):
-        if kernel.name == found.name:
-            launches = kernel.launches + found.launches
-            total = kernel.total_us + found.total_us
-            kernels[index] = KernelTime(found.name, launches, total / launches, total)
-            return
-    kernels.append(found)
+def _sum(left: KernelTime, right: KernelTime) -> KernelTime:
+    launches = left.launches + right.launches
+    total = left.total_us + right.total_us
+    return KernelTime(left.name, launches, total / launches, total)

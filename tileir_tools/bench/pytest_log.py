@@ -33,13 +33,17 @@ _DISTRIBUTED = re.compile(rf"^\[gw\d+\]{_PERCENT}\s+{_OUTCOME}\s+{_NODE}\s*$")
 _ALONE = re.compile(rf"^\s*{_OUTCOME}(?:\s+\(.*\))?{_PERCENT}\s*$")
 _GLUED = re.compile(rf"(?<=[a-z0-9.)\]}}>%]){_OUTCOME}{_PERCENT}\s*$")
 _SUMMARY = re.compile(rf"^(FAILED|ERROR)\s+{_NODE}")
-_RULE = re.compile(r"^={3,}\s+(.*?)\s+={3,}$")
+_RULE = re.compile(r"^={3,} (.*\S) ={3,}$")
 _TOTALS = re.compile(r".*\bin [0-9.]+s\b")
+# The last line of a quiet run.
+_QUIET = re.compile(r"^\d+ (?:passed|failed|skipped|errors?)\b.* in [0-9.]+s\b")
 _COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 _CUPTI = re.compile(r"=== CUPTI events \(total=([0-9.]+) us\) ===")
 _CUPTI_END = "=== end ==="
 _MODE = re.compile(r"\bmode='(\w+)'")
 _GRAPHS = re.compile(r"\bcudagraph=(True|False).*?\bcupti=(True|False)")
+# How much of the head of a record may name its test.
+_HEAD = 4096
 # Sections of a run in which ids of tests do not start tests.
 _AFTERWARDS = ("warnings summary", "short test summary", "failures", "errors", "passes")
 
@@ -77,6 +81,8 @@ class _Reader:
         self.path = path
         self.lines = [_COLOUR.sub("", line) for line in text.splitlines()]
         self.tests: list[_Test] = []
+        # The latest test of each id.
+        self.named: dict[str, _Test] = {}
         self.current = _Test("", 0)
         self.outside = self.current
         self.running = True
@@ -127,6 +133,8 @@ class _Reader:
         rule = _RULE.match(line)
         if rule:
             self._section(rule[1])
+        elif _QUIET.match(line):
+            self._section(line)
         self._summary(line)
         return at + 1
 
@@ -173,12 +181,15 @@ class _Reader:
         return found.re is _ALONE
 
     def _start(self, id: str, line: int) -> None:
-        if self.current.id == id and id and self.current.outcome == "none":
+        """Go on with the test of that id, or begin it; an id that has an outcome begins anew."""
+        earlier = self.named.get(id)
+        if earlier is not None and earlier.outcome == "none":
+            self.current = earlier
             return
-        earlier = next((t for t in self.tests if t.id == id and id and t.outcome == "none"), None)
-        self.current = earlier or _Test(id, line)
-        if earlier is None:
-            self.tests.append(self.current)
+        self.current = _Test(id, line)
+        self.tests.append(self.current)
+        if id:
+            self.named[id] = self.current
 
     def _summary(self, line: str) -> None:
         found = _SUMMARY.match(line)
@@ -214,7 +225,7 @@ class _Reader:
                 kernels.append(kernel)
             elif line.strip() == _CUPTI_END:
                 ended = True
-            elif _CUPTI.search(line) or _STARTS.match(line) or _ALONE.match(line):
+            elif self._begins_something(line):
                 break
             # Anything else is a line of the other stream.
             at += 1
@@ -226,15 +237,20 @@ class _Reader:
     def _results(self, at: int) -> int:
         """A printed record: everything up to whatever begins next."""
         first, at = at, at + 1
+        block = [self.lines[first]]
         while at < len(self.lines) and not self._begins_something(self.lines[at]):
+            glued = _GLUED.search(self.lines[at])
+            block.append(self.lines[at][: glued.start() if glued else None])
+            if glued:
+                # The line is read once more, for the outcome.
+                break
             at += 1
-        head = self.lines[first]
-        named = re.search(_NODE, head.partition(RESULTS_HEADER)[2])
+        named = re.search(_NODE, block[0].partition(RESULTS_HEADER)[2][:_HEAD])
         # The record of a test that it names itself may stand behind the test's outcome.
         id = named[1] if named else self.current.id
-        test = next((t for t in reversed(self.tests) if t.id == id), self.outside)
+        test = self.named.get(id, self.current if not id else self.outside)
         place = f"{self.path}:{first + 1}"
-        found, problem = read_results(self.lines[first:at], split_node_id(id), place, self.method)
+        found, problem = read_results(block, split_node_id(id), place, self.method)
         self.blocks += 1
         test.records += found
         if problem:
@@ -249,6 +265,7 @@ class _Reader:
             or _DISTRIBUTED.match(line)
             or _ALONE.match(line)
             or _RULE.match(line)
+            or _QUIET.match(line)
         )
 
     def _measurements(self, test: _Test) -> list[Measurement]:

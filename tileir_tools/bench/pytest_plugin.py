@@ -60,4 +60,5 @@ class _Printer:
                 except ValueError as error:
                     terminal.write_line(f"no performance record of {report.nodeid}: {error}")
         if measurements:
+            terminal.ensure_newline()
             terminal.write_line(write_results(report.nodeid, measurements))

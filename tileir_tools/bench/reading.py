@@ -27,15 +27,18 @@ _MAGICS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x7fELF", "elf", "an ELF file"),
     (b"\x7fTileIR", "tileir", "Tile IR bytecode"),
 )
-_NSYS = re.compile(r"^\"?Time \(%\)\"?,|^\"?Total Time \(", re.M)
-_NCU = re.compile(r"^\"ID\",\"Process ID\"|^ID,Process ID|^.*\"Kernel Name\",", re.M)
-_TABLE = re.compile(r"^\s*Name\s.*Self CUDA.*# of Calls", re.M)
+_NSYS = re.compile(r"^\"?Time \(%\)\"?,", re.M)
+_NSYS_JSON = re.compile(r"^\[\s*\{\s*\"Time \(%\)\"", re.M)
+_NCU = re.compile(r"^(?:.*,)?\"?Kernel Name\"?,", re.M)
+_TABLE = re.compile(r"^[ \t]*Name\s.*Self CUDA.*# of Calls", re.M)
 _PYTEST = re.compile(
     r"Performance Test Results|=== CUPTI events|^=+ test session starts|^\S+\.py::\S+|^\[gw\d+\]"
-    r"|^\s*(?:PASSED|FAILED|SKIPPED)\s*(?:\[ *\d+%\])?\s*$|^=+ .*\b(?:passed|failed|error).* in [0-9.]+s",
+    r"|^(?:FAILED|ERROR) \S+::"
+    r"|^[ \t]*(?:PASSED|FAILED|SKIPPED)[ \t]*(?:\[ *\d+%\])?[ \t]*$"
+    r"|^=+ .{0,99}\b(?:passed|failed|error).{0,99} in [0-9.]+s",
     re.M,
 )
-_TILE_IR = re.compile(r"\bcuda_tile\.module\b|^\s*entry\s+@", re.M)
+_TILE_IR = re.compile(r"\bcuda_tile\.module\b|^[ \t]*entry\s+@", re.M)
 
 
 def read_performance(path: str, *, method: str | None = None) -> PerformanceLog:
@@ -66,14 +69,16 @@ def parse_performance(data: bytes, path: str) -> PerformanceLog:
     for magic, kind, what in _MAGICS:
         if data.startswith(magic):
             raise ForeignFormatError(f"{path}: error: this is {what}; {_EXPECTED}", kind)
-    if not data.strip():
-        raise InputError(f"{path}: error: the file is empty")
     if b"\0" in data[:4096]:
         raise ForeignFormatError(f"{path}: error: this is a binary file; {_EXPECTED}", "binary")
     text = data.decode("utf-8-sig", errors="replace")
     start = text.lstrip()[:200]
+    if not start:
+        raise InputError(f"{path}: error: the file is empty")
     if start.startswith("<"):
         return _xml(data, start, path)
+    if _NSYS_JSON.search(text):
+        return _nsys_json(text, path)
     # A log may hold JSON, but does not begin with it.
     if start[0] in "{[" and not start.startswith("[gw"):
         return _json(text, path)
@@ -107,15 +112,11 @@ def _json(text: str, path: str) -> PerformanceLog:
             from .pytest_benchmark import read_pytest_benchmark
 
             return read_pytest_benchmark(content, path)
-    if isinstance(content, list) and content and isinstance(content[0], dict):
-        if "frame" in content[0]:
-            from .proton import read_proton
+    first = content[0] if isinstance(content, list) and content else None
+    if isinstance(content, list) and isinstance(first, dict) and "frame" in first:
+        from .proton import read_proton
 
-            return read_proton(content, path)
-        if any(str(key).startswith("Total Time (") for key in content[0]):
-            from .nsight import read_nsys_json
-
-            return read_nsys_json(content, path)
+        return read_proton(content, path)
     raise ForeignFormatError(f"{path}: error: JSON of no known kind; {_EXPECTED}", "json")
 
 
@@ -134,6 +135,12 @@ def _nsys_csv(text: str, path: str) -> PerformanceLog:
     from .nsight import read_nsys_csv
 
     return read_nsys_csv(text, path)
+
+
+def _nsys_json(text: str, path: str) -> PerformanceLog:
+    from .nsight import read_nsys_json
+
+    return read_nsys_json(text, path)
 
 
 def _ncu_csv(text: str, path: str) -> PerformanceLog:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from .benchmark_property import measurements_of, method_of, number
+from .benchmark_property import measurements_of, number
 from .node_ids import BACKENDS, NodeId, backend_name
-from .records import KernelTime, Measurement
+from .records import METHODS, KernelTime, Measurement
 from .untrusted import literal
 
 RESULTS_HEADER = "Performance Test Results"
@@ -21,17 +21,18 @@ RESULTS_HEADER = "Performance Test Results"
 CUT = 100
 
 _KERNEL = re.compile(
-    r"^\s+(\S.*?)\s+total=([0-9.]+) us\s+per_call=([0-9.]+) us\s+rep_num=(\d+)\s*$"
+    r"^\s+(\S.*?) {1,8}total=([0-9.]+) us +per_call=([0-9.]+) us +rep_num=(\d{1,18})\s*$"
 )
 _NUMBER = r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)"
 _STATISTIC = re.compile(
-    rf"\b(median|mean|std|rel_std|min|max|nrep|iqr|q25)\b[\"'\s]*(?:[(\[](\w+)[)\]])?[\s:=|]+{_NUMBER}"
+    rf"\b(median|mean|std|rel_std|min|max|nrep|iqr|q25)\b[\"'\s]{{0,8}}(?:[(\[](\w+)[)\]])?[\s:=|]{{1,40}}{_NUMBER}"
     r"\s*(ns|us|µs|ms|s)?\b",
     re.I,
 )
 _DIRECTION = re.compile(r"\b(forward|backward)\b", re.I)
 _BACKEND = re.compile(r"\b(?:backend|framework)\b[\s:=|\"']+([\w-]+)", re.I)
-_TITLE = re.compile(r"^\W*([\w-]+)\W*$")
+_METHOD = re.compile(r"\bmethod\b[\s:=|\"']+(\w+)", re.I)
+_TITLE = re.compile(r"^\W{0,8}([\w-]{1,40})\W{0,8}$")
 # Unit -> milliseconds.
 _UNITS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
 _TIMES = frozenset({"median", "mean", "std", "min", "max"})
@@ -82,11 +83,14 @@ def _line_by_line(lines: Sequence[str], node: NodeId, place: str) -> Iterator[Me
     """A record goes on until one of its statistics comes again, or a direction or backend is named."""
     values: dict[object, object] = {}
     kernels: list[KernelTime] = []
-    backend, direction = node.backend, None
+    backend, direction, method = node.backend, None, "unknown"
 
     def finished() -> Iterator[Measurement]:
         if values:
-            yield _record(values, tuple(kernels), node, backend, direction, place)
+            how = "cuda_event" if "iqr" in values or "q25" in values else method
+            yield _record(values, tuple(kernels), node, place)._replace(
+                backend=backend, direction=direction, method=how
+            )
             values.clear()
             kernels.clear()
 
@@ -106,6 +110,9 @@ def _line_by_line(lines: Sequence[str], node: NodeId, place: str) -> Iterator[Me
         if turned:
             yield from finished()
             direction = turned[1].lower()
+        said = _METHOD.search(line)
+        if said and said[1] in METHODS:
+            method = said[1]
         for name, value in _statistics(line):
             if name in values:
                 yield from finished()
@@ -124,17 +131,10 @@ def _statistics(line: str) -> Iterator[tuple[str, float]]:
 
 
 def _record(
-    values: dict[object, object],
-    kernels: tuple[KernelTime, ...],
-    node: NodeId,
-    backend: str | None,
-    direction: str | None,
-    place: str,
+    values: dict[object, object], kernels: tuple[KernelTime, ...], node: NodeId, place: str
 ) -> Measurement:
-    ((measured),) = measurements_of({"median": None, **values}, node, place)
-    return measured._replace(
-        backend=backend, direction=direction, method=method_of(values), kernels=kernels
-    )
+    (measured,) = measurements_of({"median": None, **values}, node, place)
+    return measured._replace(kernels=kernels)
 
 
 def write_results(test: str, measurements: Sequence[Measurement]) -> str:

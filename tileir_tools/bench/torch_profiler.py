@@ -27,15 +27,19 @@ def read_profiler_table(text: str, path: str) -> PerformanceLog:
     have none.
     """
     kernels = []
-    for line, row in _rows(text):
-        device = row.get("Self CUDA") or row.get("Self XPU")
+    rows = list(_rows(text))
+    if not rows:
+        raise InputError(f"{path}: error: no table of key_averages() with its head and rows")
+    for line, row in rows:
+        device = row.get("Self CUDA")
         count = row.get("# of Calls", "")
         if device is None or not count.isdecimal():
             raise InputError(f"{path}:{line}: error: expected columns 'Self CUDA' and '# of Calls'")
         total = _us(device, f"{path}:{line}")
         cpu = _us(row.get("Self CPU", "0.000us"), f"{path}:{line}")
-        if total > 0 and cpu == 0 and int(count) > 0:
-            name = row["Name"]
+        name = row["Name"]
+        # Ranges of the user's are shown on the GPU too.
+        if total > 0 and cpu == 0 and int(count) > 0 and not name.startswith("ProfilerStep"):
             cut = name.endswith(_CUT)
             shown = name.removesuffix(_CUT) if cut else name
             kernels.append(KernelTime(shown, int(count), total / int(count), total, cut))

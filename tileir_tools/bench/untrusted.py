@@ -48,10 +48,14 @@ def read_limited(path: str) -> bytes:
     return data
 
 
-def load_json(text: str, where: str) -> object:
-    """A JSON document. Raises InputError with its line."""
+def load_json(text: str, where: str, start: int | None = None) -> object:
+    """A JSON document: the whole text, or the one that begins at `start`, whatever follows it.
+
+    Raises:
+        InputError: no JSON; with its line.
+    """
     try:
-        return json.loads(text)
+        return json.loads(text) if start is None else json.JSONDecoder().raw_decode(text, start)[0]
     except json.JSONDecodeError as error:
         message = f"{where}:{error.lineno}:{error.colno}: error: not JSON: {error.msg}"
         raise InputError(message) from None
