@@ -97,9 +97,12 @@ def _slowest(
     from tileir_tools.bench import compare_launches
 
     for row in sorted(comparison.rows, key=lambda row: -row.ratio):
-        key = (row.config, row.direction)
-        left = [m for m in reference if (m.config, m.direction) == key and m.kernels]
-        right = [m for m in generated if (m.config, m.direction) == key and m.kernels]
+        # A record may leave its direction out.
+        known = (row.direction, None)
+        left, right = (
+            [m for m in side if m.config == row.config and m.direction in known and m.kernels]
+            for side in (reference, generated)
+        )
         if left and right:
             return right[0], compare_launches(left[0], right[0])
     return None

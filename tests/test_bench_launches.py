@@ -144,6 +144,13 @@ def test_verdicts(generated: list[tuple[str, int, float]], verdict: str) -> None
     assert found.rows[0].kind == "kernel"
 
 
+def test_fewer_helpers_do_not_make_up_for_a_second_launch() -> None:
+    reference = call(("_k_Kt1_A1f16_p16", 1, 10.0), (FILL, 3, 1.0))
+    assert compare_launches(reference, call(("k_entry", 2, 10.0))).verdict == "more launches"
+    library = call(("nvjet_sm90_hsh_256x128", 2, 10.0))
+    assert compare_launches(library, call(("k_entry", 1, 10.0))).verdict == "fewer launches"
+
+
 def test_fewer_launches() -> None:
     reference = call(("_k_Kt1_A1f16_p16", 1, 10.0), (FILL, 1, 1.0))
     assert compare_launches(reference, call(("k_entry", 1, 10.0))).verdict == "fewer launches"

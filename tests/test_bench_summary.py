@@ -246,6 +246,15 @@ def test_ratios_are_of_configurations_in_both() -> None:
     assert found.method == "cupti"
 
 
+def test_a_record_without_direction_is_of_the_only_one() -> None:
+    found = compare([record(1.0)], [record(2.0, direction=None)])
+    assert [(r.ratio, r.direction) for r in found.rows] == [(2.0, "forward")]
+    both = [record(1.0), record(1.0, direction="backward")]
+    assert compare(both, [record(2.0, direction=None)]).rows == ()
+    with pytest.raises(UsageError, match="not comparable"):
+        compare(both, [record(2.0, direction=None, method="ncu")])
+
+
 def test_nothing_in_common() -> None:
     found = compare([record(1.0, "1")], [record(1.0, "2")])
     assert (found.rows, found.pattern.name, found.pattern.geomean) == ((), "no data", None)

@@ -143,17 +143,25 @@ def compare_launches(
     reasons = [*_launch_reasons(rows)]
     if generated.whole_profile:
         reasons.append("launches are of whole profiles: both have to hold as many calls")
-    more = sum(r.generated_launches for r in rows) - sum(r.reference_launches for r in rows)
     slower = _slower_kernel(rows)
     if slower:
         reasons.append(slower)
-    if more > 0:
+    more = sum(r.generated_launches - r.reference_launches for r in rows)
+    if more > 0 or any(_is_repeated(row) for row in rows):
         verdict = "both" if slower else "more launches"
     elif slower:
         verdict = "slower kernel"
     else:
         verdict = "fewer launches" if more < 0 else "aligned"
     return LaunchComparison(rows, verdict, tuple(reasons))
+
+
+def _is_repeated(row: Row) -> bool:
+    """Whether the operation's own kernel is launched more often, which fewer helpers do not make up for.
+
+    A reference of library calls only has no such kernel.
+    """
+    return row.kind == "kernel" and 0 < row.reference_launches < row.generated_launches
 
 
 def _check(reference: Measurement, generated: Measurement) -> None:
@@ -165,7 +173,8 @@ def _check(reference: Measurement, generated: Measurement) -> None:
             f"launches of {reference.place} were measured by {reference.method}, those of "
             f"{generated.place} by {generated.method}; they are not comparable"
         )
-    if (reference.config, reference.direction) != (generated.config, generated.direction):
+    directions = {reference.direction, generated.direction} - {None}
+    if reference.config != generated.config or len(directions) > 1:
         raise UsageError(
             f"{reference.place} measures {reference.config.label} {reference.direction or ''}, "
             f"{generated.place} measures {generated.config.label} {generated.direction or ''}"

@@ -393,10 +393,13 @@ def compare(reference: Iterable[Measurement], generated: Iterable[Measurement]) 
     right, right_out = usable(generated)
     _only_backend(left, "reference")
     _only_backend(right, "generated")
+    left, right = _directed(left, right), _directed(right, left)
     methods = []
     for direction in dict.fromkeys(m.direction for m in [*left, *right]):
         both = [m for m in [*left, *right] if m.direction == direction]
         methods.append(only_method(both, f"reference and generated{_said(direction)}"))
+    if not {m.direction for m in left} & {m.direction for m in right}:
+        only_method([*left, *right], "reference and generated")
     wanted = {(p.config, p.direction): p for p in points(left)}
     found = {(p.config, p.direction): p for p in points(right)}
     rows = tuple(_ratio(p, found[key]) for key, p in wanted.items() if key in found)
@@ -409,6 +412,15 @@ def compare(reference: Iterable[Measurement], generated: Iterable[Measurement]) 
         tuple(p for key, p in found.items() if key not in wanted),
         (*left_out, *right_out),
     )
+
+
+def _directed(side: list[Measurement], other: Sequence[Measurement]) -> list[Measurement]:
+    """With the other side's direction, where it has one only and this side says none at all."""
+    directions = {m.direction for m in other}
+    if len(directions) == 1 and {m.direction for m in side} == {None}:
+        (direction,) = directions
+        return [m._replace(direction=direction) for m in side]
+    return side
 
 
 def _said(direction: str | None) -> str:
