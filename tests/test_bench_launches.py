@@ -60,6 +60,8 @@ def call(*kernels: tuple[str, int, float], **other: object) -> Measurement:
         ("void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm>", "fallback"),
         ("ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x4_tn", "fallback"),
         ("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>", "fallback"),
+        ("_ZN2at6native13reduce_kernelILi512ELi1EEEvT_", "fallback"),
+        ("_ZN2at6native18elementwise_kernelIZZZNS0_23direct_copy_kernel_cudaEE", "copy"),
         ("matmul_kernel", "kernel"),
     ],
 )

@@ -30,7 +30,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("fill", r"^(?:\[?CUDA )?memset|FillFunctor|fill_kernel|zeros?_kernel|\barange|distribution_"),
     (
         "fallback",
-        r"\bat::|cublas|cutlass|nvjet|xmma|cudnn|flash_fwd|flash_bwd|splitKreduce|gemv|"
+        r"\bat::|2at6native|cublas|cutlass|nvjet|xmma|cudnn|flash_fwd|flash_bwd|splitKreduce|gemv|"
         r"(?:ampere|hopper|volta|turing|sm\d+)_\w*gemm|^(?:void )?gemm",
     ),
 )

@@ -37,6 +37,17 @@ _UNITS = {
 }
 _ROWS = re.compile(r"^\[\s*\{", re.M)
 _TOTAL = re.compile(r"^Total Time \((\S+)\)$")
+# Columns of ncu that only rows of its rules have.
+_OPTIONAL = frozenset(
+    {
+        "Rule Name",
+        "Rule Type",
+        "Rule Description",
+        "Estimated Speedup Type",
+        "Estimated Speedup",
+        "",
+    }
+)
 # The longest name of a kernel that is read: C++ templates reach tens of kilobytes.
 _FIELD = 1 << 20
 
@@ -160,6 +171,8 @@ def _fields(row: list[str], head: Sequence[str], where: str) -> dict[str, str]:
     while len(row) > len(head) and not row[-1].strip():
         row = row[:-1]
     if len(row) < len(head):
+        if set(head[len(row) :]) <= _OPTIONAL:
+            return dict(zip(head, row))
         raise InputError(f"{where}: error: {len(row)} columns, the head has {len(head)}: cut off?")
     last = ",".join(row[len(head) - 1 :])
     return dict(zip(head, [*row[: len(head) - 1], last]))

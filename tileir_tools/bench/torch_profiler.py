@@ -47,16 +47,19 @@ def read_profiler_table(text: str, path: str) -> PerformanceLog:
 
 
 def _rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """(line, column -> cell) of each row; columns stand where the dashes below the head stand."""
+    """(line, column -> cell) of each row. Two spaces or more part cells; heads may be wider than the
+    dashes below them."""
     lines = text.splitlines()
     for at, line in enumerate(lines):
         if "# of Calls" in line and at + 1 < len(lines) and lines[at + 1].startswith("---"):
-            spans = [m.span() for m in re.finditer(r"-+", lines[at + 1])]
-            head = [line[a:b].strip() for a, b in spans]
+            head = re.split(" {2,}", line.strip())
             for number, row in enumerate(lines[at + 2 :], at + 3):
                 if row.startswith("---") or not row.strip():
                     return
-                yield number, dict(zip(head, [row[a:b].strip() for a, b in spans]))
+                cells = re.split(" {2,}", row.strip())
+                # A name that has two spaces itself.
+                behind = len(cells) - len(head) + 1
+                yield number, dict(zip(head, ["  ".join(cells[:behind]), *cells[behind:]]))
             return
 
 
