@@ -96,6 +96,7 @@ def test_names_that_were_cut_match_the_beginning_of_a_symbol() -> None:
     shown = read_performance(str(PERF / "cupti.log")).measurements[0].kernels[0]
     assert is_same_kernel(shown, shown.name + "v8l0_2t1_I64")
     assert not is_same_kernel(shown, shown.name[:50])
+    assert is_same_kernel(shown, "scale_op__" + shown.name + "v8l0_2t1_I64")
     assert is_same_kernel(KernelTime("k", 1, 1.0, 1.0), "k")
     assert not is_same_kernel(KernelTime("k", 1, 1.0, 1.0), "k2")
 

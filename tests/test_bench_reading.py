@@ -551,6 +551,29 @@ def test_real_records_are_read_whole(
 
 
 @needs_measurements
+def test_real_records_survive_printing() -> None:
+    log = read_performance(str(MEASURED / "junit_silu_and_mul.xml"))
+    for test in log.tests:
+        node = split_node_id(test.test)
+        records = [
+            m
+            for m in log.measurements
+            if (m.config, m.backend) == (Config(node.test, node.params), node.backend)
+        ]
+        text = f"{test.test} PASSED\n{write_results(test.test, records)}\n"
+        found = parse_performance(text.encode(), "log").measurements
+        assert [m.median_ms for m in found] == [m.median_ms for m in records]
+        for left, right in zip(found, records, strict=True):
+            assert (left.config, left.backend, left.method) == (
+                right.config,
+                right.backend,
+                right.method,
+            )
+            assert [k.name for k in left.kernels] == [k.name for k in right.kernels]
+            assert left.kernels_us == pytest.approx(right.kernels_us, abs=0.01)
+
+
+@needs_measurements
 def test_kernels_of_real_blocks_add_up() -> None:
     for path in sorted(MEASURED.glob("cupti_*.log")):
         for m in read_performance(str(path)).measurements:

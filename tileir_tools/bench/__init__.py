@@ -15,23 +15,20 @@ or CUPTI event blocks, exports of nsys, ncu, torch.profiler, pytest-benchmark an
 
 from __future__ import annotations
 
-from .launches import LaunchComparison, compare_launches, function_of, is_same_kernel, kind_of
+from .comparison import Comparison, Influence, Pattern, Ratio, compare
+from .launches import (
+    LaunchComparison,
+    Row,
+    compare_launches,
+    function_of,
+    is_same_kernel,
+    kind_of,
+)
 from .node_ids import backend_name
 from .reading import parse_performance, read_performance
 from .records import METHODS, CaseOutcome, Config, KernelTime, Measurement, PerformanceLog
-from .summary import (
-    GROUPINGS,
-    Choice,
-    Comparison,
-    Group,
-    Pattern,
-    Selection,
-    Summary,
-    choose_backends,
-    compare,
-    geomean,
-    summarise,
-)
+from .selection import Choice, Selection, choose_backends
+from .summary import GROUPINGS, Exclusion, Group, Point, Spread, Summary, geomean, points, summarise
 
 __all__ = [
     "GROUPINGS",
@@ -40,13 +37,19 @@ __all__ = [
     "Choice",
     "Comparison",
     "Config",
+    "Exclusion",
     "Group",
+    "Influence",
     "KernelTime",
     "LaunchComparison",
     "Measurement",
     "Pattern",
     "PerformanceLog",
+    "Point",
+    "Ratio",
+    "Row",
     "Selection",
+    "Spread",
     "Summary",
     "backend_name",
     "choose_backends",
@@ -57,6 +60,7 @@ __all__ = [
     "is_same_kernel",
     "kind_of",
     "parse_performance",
+    "points",
     "read_performance",
     "summarise",
 ]

@@ -17,6 +17,8 @@ from .untrusted import literal
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+# Elements take many times the memory of their text.
+MAX_XML = 64 << 20
 # Child of a test case -> outcome; the first that is there counts.
 _OUTCOMES = (("error", "error"), ("failure", "failed"), ("skipped", "skipped"))
 
@@ -54,6 +56,8 @@ def _root(data: bytes, path: str) -> Element:
         from defusedxml.ElementTree import ParseError, fromstring
     except ImportError:
         raise UsageError("JUnit XML: pip install 'tileir-tools[bench]'") from None
+    if len(data) > MAX_XML:
+        raise InputError(f"{path}: error: XML larger than {MAX_XML >> 20} MiB")
     try:
         root = fromstring(data, forbid_dtd=True)
     except ParseError as error:

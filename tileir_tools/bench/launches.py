@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from ..analyze.symbols import demangle
 from ..errors import UsageError
+from .comparison import TOLERANCE
 from .records import KernelTime, Measurement
-from .summary import TOLERANCE
 
 # Kind -> what its names look like; the first that matches counts. What matches none is a kernel of the
 # operation itself.
@@ -120,10 +120,15 @@ def function_of(name: str) -> str:
 
 
 def is_same_kernel(shown: KernelTime, symbol: str) -> bool:
-    """Whether a record's kernel is that of a symbol; a name that was cut has to be its beginning."""
+    """Whether a record's kernel is that of a symbol; a name that was cut has to be its beginning.
+
+    The symbol of an alias (`{op}__{real}`) stands for the kernel that it was made of, too.
+    """
+    found = demangle(symbol)
+    spellings = (symbol, found.real_function + found.suffix)
     if shown.cut:
-        return symbol.startswith(shown.name)
-    return shown.name == symbol
+        return any(spelling.startswith(shown.name) for spelling in spellings)
+    return shown.name in spellings
 
 
 def compare_launches(

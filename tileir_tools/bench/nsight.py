@@ -48,8 +48,6 @@ _OPTIONAL = frozenset(
         "",
     }
 )
-# The longest name of a kernel that is read: C++ templates reach tens of kilobytes.
-_FIELD = 1 << 20
 
 
 def read_nsys_csv(text: str, path: str) -> PerformanceLog:
@@ -149,7 +147,6 @@ def _table(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """(line, column -> field) of each row of the first table that has such a head."""
     head: list[str] = []
-    csv.field_size_limit(_FIELD)
     reader = csv.reader(text.splitlines(keepends=True))
     try:
         for row in reader:

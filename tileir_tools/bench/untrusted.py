@@ -15,7 +15,7 @@ import sys
 from ..errors import InputError
 
 # A trace of a few seconds has tens of megabytes; a longer one is a mistake.
-MAX_BYTES = 512 << 20
+MAX_BYTES = 256 << 20
 # The record of one test has some kilobytes.
 MAX_LITERAL = 4 << 20
 

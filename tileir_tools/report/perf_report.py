@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ..bench.comparison import Comparison
 from ..bench.launches import LaunchComparison
 from ..bench.records import Measurement, PerformanceLog
-from ..bench.summary import Comparison, Exclusion, Summary
+from ..bench.summary import Exclusion, Summary
 from .plain import document, plain
 
 PERF_SCHEMA = "tileir-perf/1"
