@@ -66,7 +66,7 @@ OUTPUTS = (("-v",), ("-sv",), ("-rA", "-v"), ("-q",))
 
 def run(pytester: pytest.Pytester, *arguments: str) -> str:
     pytester.makepyfile(test_scale=TESTS)
-    result = pytester.runpytest_subprocess(*PLUGIN, "-p", "no:cacheprovider", *arguments)
+    result = pytester.runpytest(*PLUGIN, "-p", "no:cacheprovider", *arguments)
     assert result.ret == 0, result.stderr.str()
     return result.stdout.str()
 

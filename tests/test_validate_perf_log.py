@@ -57,6 +57,7 @@ SAME = {
     "a distributed run": f"[gw0] [100%] PASSED {ID.format(1)}\n{RECORD}",
     "records only": RECORD + RECORD,
     "other output": "hello\nPASSED\n",
+    "no output of pytest": "hello\n",
     "no test": HEAD + "===== no tests ran in 0.01s =====\n",
     "empty": "",
 }
@@ -169,6 +170,7 @@ def test_exit_codes(name: str, tmp_path: Path) -> None:
         "a failed test without output",
         "all failed",
         "other output",
+        "no output of pytest",
         "no test",
         "empty",
         *(name for name, (_, _, ours, _) in DIFFERENT.items() if ours),
