@@ -108,6 +108,10 @@ def test_junit_of_the_first_family() -> None:
     [
         ("<testsuites><testcase></testsuites>", "bad.xml:1:25: error: not XML: mismatched tag"),
         ("<html/>", "bad.xml: error: this is HTML"),
+        (
+            '<?xml version="1.0" encoding="x"?><testsuite/>',
+            "bad.xml: error: not XML: unknown encoding",
+        ),
         ("<report/>", "bad.xml: error: XML with root <report>, expected <testsuites>"),
         (
             '<!DOCTYPE t [<!ENTITY a "b">]><testsuite>&a;</testsuite>',
@@ -174,6 +178,23 @@ def test_event_blocks_of_a_log_that_was_cut_off() -> None:
         "10: CUPTI events without '=== end ===': the block was cut off",
         f"10: no outcome of tests/ops/{SCALE}[cutile-2048-torch.float16]: the log was cut off",
     ]
+
+
+def test_launches_of_a_block_that_is_not_whole_are_not_counted() -> None:
+    text = (PERF / "cupti.log").read_text()
+    cut = text[: text.index("  _scale_backward_kernel")]
+    log = parse_performance(cut.encode(), "x")
+    assert [(m.median_ms, m.launches) for m in log.measurements] == [(0.0125, 1), (0.031, 0)]
+    assert log.notes[0] == (
+        "x:4: CUPTI events without '=== end ===': the block was cut off; 25.0 us are missing, so its "
+        "launches are not counted"
+    )
+
+
+def test_a_record_in_json() -> None:
+    text = 'Performance Test Results\n{"triton": {"forward": {"median": 0.5, "std": NaN, "nrep": null}}}\n'
+    (record,) = parse_performance(text.encode(), "x").measurements
+    assert (record.backend, record.median_ms, record.nrep) == ("triton", 0.5, None)
 
 
 def test_a_distributed_run() -> None:
@@ -489,6 +510,26 @@ def test_arbitrary_bytes_give_a_log_or_a_clear_error(data: bytes) -> None:
     except TileIRError as caught:
         path = str(caught).partition(":")[0]
     assert path == "f"
+
+
+@given(st.sampled_from(sorted(PERF.iterdir())), st.data())
+def test_files_that_somebody_damaged(path: Path, data: st.DataObject) -> None:
+    text = path.read_text()
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(text)))
+        until = at + data.draw(st.integers(0, 12))
+        put = data.draw(
+            st.sampled_from(
+                ["", "nan", "Infinity", "-1", "1.2.3", "9" * 5000, '"', ",", "{", "\n", "0"]
+            )
+        )
+        text = text[:at] + put + text[until:]
+    name = "f"
+    try:
+        name = parse_performance(text.encode(), "f").path
+    except TileIRError as caught:
+        name = str(caught).partition(":")[0]
+    assert name == "f"
 
 
 _TIMES = st.floats(min_value=1e-6, max_value=1e6)

@@ -200,6 +200,17 @@ def test_junit_xml_is_as_good_as_a_log() -> None:
     ]
 
 
+def test_a_log_that_was_cut_off_is_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "perf.txt"
+    path.write_text(passed(1) + ID.format(2) + " \n")
+    outcome = validate_perf_log(str(path), "x")
+    assert outcome.exit_code == 0
+    assert [(line.level, line.text) for line in outcome.lines] == [("WARN", "x: 1 note(s)")]
+    assert outcome.lines[0].detail == (
+        f"{path}:4: no outcome of {ID.format(2)}: the log was cut off",
+    )
+
+
 def test_a_record_that_is_no_test_run() -> None:
     code, lines = messages(PERF / "nsys.csv", "x")
     assert code == 1
@@ -219,4 +230,6 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 1
     document = check(done.stdout)
     assert (document["validator"], document["passed"]) == ("perf_log", False)
+    document = check(tool("tileir", "validate", "perf-log", path, "--format", "json").stdout)
+    assert document["heading"] == "perf_cutile_rs.txt: perf_sections=3 passed=3 failed=0 skipped=0"
     assert tool("tileir", "validate", "perf-log").returncode == 3

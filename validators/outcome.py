@@ -62,6 +62,7 @@ class Outcome(NamedTuple):
                 "file": self.file,
                 "passed": self.passed,
                 "exit_code": self.exit_code,
+                "heading": self.heading,
                 "lines": [
                     {"level": line.level, "text": line.text, "detail": list(line.detail)}
                     for line in self.lines

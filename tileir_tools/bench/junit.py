@@ -65,7 +65,8 @@ def _root(data: bytes, path: str) -> Element:
         raise InputError(f"{path}:{line}:{column + 1}: error: not XML: {error}") from None
     except DefusedXmlException:
         raise InputError(f"{path}: error: XML with a DTD or entities is not read") from None
-    except ValueError as error:
+    except (ValueError, LookupError) as error:
+        # Wrong or unknown encodings.
         raise InputError(f"{path}: error: not XML: {error}") from None
     if root.tag not in ("testsuites", "testsuite"):
         message = f"{path}: error: XML with root <{root.tag}>, expected <testsuites>"

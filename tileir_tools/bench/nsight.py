@@ -12,10 +12,12 @@ metric, or with `--page raw` one row for each launch below a row of units.
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..errors import InputError
+from .benchmark_property import number
 from .records import Config, KernelTime, Measurement, PerformanceLog
 from .untrusted import load_json
 
@@ -76,11 +78,11 @@ def read_nsys_json(text: str, path: str) -> PerformanceLog:
     start = _ROWS.search(text)
     rows = load_json(text, path, start.start() if start else 0)
     kernels = []
-    for number, row in enumerate(rows if isinstance(rows, list) else [], 1):
+    for index, row in enumerate(rows if isinstance(rows, list) else [], 1):
         if not isinstance(row, dict) or not _is_nsys_head(list(row)):
-            raise InputError(f"{path}: error: row {number} is not one of a sum of kernels")
+            raise InputError(f"{path}: error: row {index} is not one of a sum of kernels")
         fields = {str(k): str(v) for k, v in row.items()}
-        kernels.append(_nsys_kernel(fields, f"{path}: row {number}"))
+        kernels.append(_nsys_kernel(fields, f"{path}: row {index}"))
     return _profile(kernels, path, "nsys json", "nsys")
 
 
@@ -136,10 +138,10 @@ def _unit(text: str, where: str) -> float:
 
 def _float(row: Mapping[str, str], column: str, where: str) -> float:
     text = row.get(column, "")
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
-        raise InputError(f"{where}: error: {column}: expected a number, found {text!r}") from None
+    value = number(text.replace(",", ""))
+    if value is None or not math.isfinite(value):
+        raise InputError(f"{where}: error: {column}: expected a number, found {text!r}")
+    return value
 
 
 def _table(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..errors import InputError
-from .benchmark_property import number
+from .benchmark_property import number, whole
 from .records import Config, KernelTime, Measurement, PerformanceLog
 
 _UNITS = {"time (ns)": 1e-3, "time (us)": 1.0, "time (ms)": 1e3, "time (s)": 1e6}
@@ -62,9 +62,9 @@ def _kernel(name: str, metrics: dict[str, object]) -> KernelTime | None:
     """The kernel of a frame; None for a scope."""
     lowered = {str(key).lower(): value for key, value in metrics.items()}
     for metric, factor in _UNITS.items():
-        time, count = number(lowered.get(metric)), number(lowered.get("count"))
+        time, count = number(lowered.get(metric)), whole(lowered.get("count"))
         if time is not None and count is not None and count >= 1:
-            return KernelTime(name, int(count), time * factor / count, time * factor)
+            return KernelTime(name, count, time * factor / count, time * factor)
     return None
 
 

@@ -7,7 +7,7 @@ clock.
 from __future__ import annotations
 
 from ..errors import InputError
-from .benchmark_property import number
+from .benchmark_property import number, whole
 from .node_ids import backend_name, split_node_id
 from .records import Config, Measurement, PerformanceLog
 
@@ -30,7 +30,7 @@ def _measurement(entry: object, path: str, index: int) -> Measurement:
     extra = entry.get("extra_info")
     if backend is None and isinstance(extra, dict) and isinstance(extra.get("backend"), str):
         backend = backend_name(extra["backend"])
-    rounds, iterations = number(stats.get("rounds")), number(stats.get("iterations"))
+    rounds, iterations = whole(stats.get("rounds")), whole(stats.get("iterations"))
     return Measurement(
         Config(node.test, node.params),
         backend,
@@ -42,7 +42,7 @@ def _measurement(entry: object, path: str, index: int) -> Measurement:
         _ms(stats, "stddev"),
         _ms(stats, "min"),
         _ms(stats, "max"),
-        int(rounds * (iterations or 1)) if rounds is not None else None,
+        rounds * (iterations or 1) if rounds is not None else None,
     )
 
 

@@ -25,7 +25,7 @@ _KERNEL = re.compile(
 )
 _NUMBER = r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)"
 _STATISTIC = re.compile(
-    rf"\b(median|mean|std|rel_std|min|max|nrep|iqr|q25)\b[\"'\s]{{0,8}}(?:[(\[](\w+)[)\]])?[\s:=|]{{1,40}}{_NUMBER}"
+    rf"\b(median|mean|std|min|max|nrep|iqr|q25)\b[\"'\s]{{0,8}}(?:[(\[](\w+)[)\]])?[\s:=|]{{1,40}}{_NUMBER}"
     r"\s*(ns|us|µs|ms|s)?\b",
     re.I,
 )

@@ -14,6 +14,7 @@ from .benchmark_property import number
 from .records import Config, KernelTime, Measurement, PerformanceLog
 
 _TIME = re.compile(r"^([0-9.]+)(ns|us|ms|s)$")
+_COUNT = re.compile(r"^\d{1,15}$")
 _UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 # What ran on the GPU, by the categories of a trace's events.
 _CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
@@ -33,7 +34,7 @@ def read_profiler_table(text: str, path: str) -> PerformanceLog:
     for line, row in rows:
         device = row.get("Self CUDA")
         count = row.get("# of Calls", "")
-        if device is None or not count.isdecimal():
+        if device is None or not _COUNT.match(count):
             raise InputError(f"{path}:{line}: error: expected columns 'Self CUDA' and '# of Calls'")
         total = _us(device, f"{path}:{line}")
         cpu = _us(row.get("Self CPU", "0.000us"), f"{path}:{line}")

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import sys
+import warnings
 
 from ..errors import InputError
 
@@ -20,11 +21,15 @@ MAX_BYTES = 256 << 20
 MAX_LITERAL = 4 << 20
 
 _NUMBERS = frozenset("float float16 float32 float64 int int32 int64".split())
+# Names that `repr` and JSON write for values.
 _NAMED: dict[str, object] = {
     "nan": math.nan,
     "inf": math.inf,
     "NaN": math.nan,
     "Infinity": math.inf,
+    "null": None,
+    "true": True,
+    "false": False,
 }
 
 
@@ -73,7 +78,10 @@ def literal(text: str) -> object:
     if len(text) > MAX_LITERAL:
         raise ValueError(f"a literal of {len(text)} characters")
     try:
-        return _value(ast.parse(text.strip(), mode="eval").body)
+        with warnings.catch_warnings():
+            # Odd spellings are the file's own matter.
+            warnings.simplefilter("ignore", SyntaxWarning)
+            return _value(ast.parse(text.strip(), mode="eval").body)
     except SyntaxError as error:
         raise ValueError(f"no Python literal: {error.msg}") from None
     except (RecursionError, MemoryError):
