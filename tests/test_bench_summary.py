@@ -108,6 +108,7 @@ def test_groups_by_number_format_shape_and_variant() -> None:
         (record(0.0), "median is zero"),
         (record(-1.0), "median is negative"),
         (record(None), "no median"),
+        (record(1e308), "median is 1e+308 ms, which is no time of a call"),
         (record(1.0, outcome="failed"), "its test ended as failed"),
         (
             record(1.0)._replace(whole_profile=True),

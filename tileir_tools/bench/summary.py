@@ -15,6 +15,8 @@ from typing import NamedTuple
 from ..errors import UsageError
 from .records import Config, Measurement
 
+# A clock cycle is longer, a day shorter (milliseconds).
+_SHORTEST, _LONGEST = 1e-8, 1e8
 _EVENTS = frozenset({"cuda_event", "cuda_graph"})
 # What a median absolute deviation is multiplied by to compare with a standard deviation.
 _MAD_SCALE = 1.4826
@@ -115,6 +117,8 @@ def _why_not(m: Measurement) -> str | None:
         return f"median is {m.median_ms}"
     if m.median_ms <= 0:
         return "median is zero" if m.median_ms == 0 else "median is negative"
+    if not _SHORTEST < m.median_ms < _LONGEST:
+        return f"median is {m.median_ms:g} ms, which is no time of a call"
     return None
 
 

@@ -32,13 +32,14 @@ def read_profiler_table(text: str, path: str) -> PerformanceLog:
     if not rows:
         raise InputError(f"{path}: error: no table of key_averages() with its head and rows")
     for line, row in rows:
-        device = row.get("Self CUDA")
+        name, device = row.get("Name"), row.get("Self CUDA")
         count = row.get("# of Calls", "")
-        if device is None or not _COUNT.match(count):
-            raise InputError(f"{path}:{line}: error: expected columns 'Self CUDA' and '# of Calls'")
+        if name is None or device is None or not _COUNT.match(count):
+            raise InputError(
+                f"{path}:{line}: error: expected columns 'Name', 'Self CUDA' and '# of Calls'"
+            )
         total = _us(device, f"{path}:{line}")
         cpu = _us(row.get("Self CPU", "0.000us"), f"{path}:{line}")
-        name = row["Name"]
         # Ranges of the user's are shown on the GPU too.
         if total > 0 and cpu == 0 and int(count) > 0 and not name.startswith("ProfilerStep"):
             cut = name.endswith(_CUT)
