@@ -8,8 +8,9 @@ from __future__ import annotations
 import click
 
 from tileir_tools.errors import UsageError
+from tileir_tools.files import write_file
 
-from .running import load_modules, only_module, strict_option, write_file, write_output
+from .running import load_modules, only_module, strict_option, write_output
 
 
 @click.command(name="compile")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tileir_tools.dialect import VERSIONS
-from tileir_tools.errors import InputError, ParseError, TileIRError, UsageError
+from tileir_tools.errors import ParseError, TileIRError, UsageError
+from tileir_tools.files import write_file
 from tileir_tools.model import Module
 
 if TYPE_CHECKING:
@@ -102,23 +102,6 @@ def write_bytecode(data: bytes, path: str) -> None:
         write_file(data, path)
 
 
-def write_file(data: bytes, path: str) -> None:
-    """Write a file whole or not at all: under a temporary name, then renamed. Raises InputError."""
-    folder = os.path.dirname(path) or "."
-    try:
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".tileir-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise InputError(f"{path}: error: cannot be written: {error.strerror or error}") from None
-
-
 def _print(text: str) -> None:
     """Print; where the reader of our output is gone, stop printing without a complaint.
 
@@ -137,12 +120,6 @@ def shows_colour() -> bool:
     return (
         sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     )
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @contextmanager

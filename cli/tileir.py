@@ -15,6 +15,7 @@ from .running import run
 # Command -> the module of this package that holds it.
 _COMMANDS = {
     "alias": "alias",
+    "alias-dump": "aliasdump",
     "as": "assemble",
     "compile": "compile",
     "diff": "diff",

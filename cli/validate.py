@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tileir_tools.errors import UsageError
+from tileir_tools.files import write_file
 
-from .running import write_file, write_output
+from .running import write_output
 
 if TYPE_CHECKING:
     from tileir_tools.validators.outcome import Outcome

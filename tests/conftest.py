@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,12 @@ from tileir_tools.read import load, load_all
 TEXTS = Path(__file__).parent / "fixtures" / "text"
 KERNELS = Path(__file__).parent / "fixtures" / "kernels"
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What is compiled in tests is kept apart from what users compiled."""
+    os.environ["TILEIR_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="session")

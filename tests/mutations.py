@@ -17,7 +17,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from beside import MOST, Beside, column_of, usable
+from beside import MOST, Beside, column_of, passing, without_scalar_promises
 from editing import Facts
 from mutation_kinds import CRITICAL, INFO, KINDS, NONE, WARN, Kind, Site
 from samples import corpus_kernels, fixture_kernels
@@ -192,10 +192,10 @@ def main() -> int:
     results = {kind.name: judged(kind, kernels) for kind in KINDS}
     beside = {}
     if script is not None:
-        names = usable(script, [(k.name, k.text) for k in kernels])
-        print(f"diff_ir.sh: {len(names)} of {len(kernels)} kernels pass against themselves")
-        some = [k for k in kernels if k.name in names]
-        beside = {kind.name: asked_beside(script, kind, some) for kind in KINDS}
+        count = passing(script, (k.text for k in kernels))
+        plain = [Kernel(k.name, without_scalar_promises(k.text)) for k in kernels]
+        print(f"diff_ir.sh: {count} of {len(kernels)} kernels pass against themselves")
+        beside = {kind.name: asked_beside(script, kind, plain) for kind in KINDS}
     wrong = [j for mine in results.values() for j in mine if j.problem]
     for one in wrong:
         print(f"{one.kind.name}: {one.kernel}: {one.problem}", file=sys.stderr)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import re
 import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
-from samples import FIXTURES, ROOT
+from samples import ROOT
 from test_cli import check, tool
 from test_toolchain import needs_tools
 
@@ -17,7 +18,8 @@ from tileir_tools import load
 from tileir_tools.errors import ToolError, UsageError
 from tileir_tools.read import parse
 from tileir_tools.toolchain.compiling import compile_module
-from tileir_tools.toolchain.dumping import Argument, dump_kernel, parse_argument
+from tileir_tools.toolchain.dumping import dump_kernel
+from tileir_tools.toolchain.signatures import Argument, parse_argument
 
 KERNELS = ROOT / "examples" / "kernels"
 MATMUL = f"{KERNELS / 'matmul.py'}:matmul"
@@ -62,8 +64,35 @@ def test_wrong_arguments(text: str, message: str) -> None:
 
 @needs_cutile
 def test_a_dump_is_the_kernel_that_cuda_tile_exports() -> None:
+    import cuda.tile as ct  # type: ignore[import-untyped]
+    from cuda.tile import compilation  # type: ignore[import-untyped]
+
     dump = dump_kernel(MATMUL, ARRAYS, CONSTANTS, arch="sm_100", version="13.3")
-    wanted = load(FIXTURES / "matmul__128x128x64-float16__sm_100__bc13.3.tileirbc")
+    array = compilation.ArrayConstraint(
+        ct.float16,
+        2,
+        index_dtype=ct.int32,
+        stride_lower_bound_incl=0,
+        alias_groups=(),
+        may_alias_internally=False,
+        stride_constant=(None, 1),
+        stride_divisible_by=(8, 1),  # 16 bytes
+        shape_divisible_by=(1, 16),
+        base_addr_divisible_by=16,
+    )
+    signature = compilation.KernelSignature(
+        [array] * 3 + [128, 128, 64], compilation.CallingConvention.cutile_python_v1()
+    ).with_mangled_symbol("matmul")
+    buffer = io.BytesIO()
+    compilation.export_kernel(
+        runpy.run_path(str(KERNELS / "matmul.py"))["matmul"],
+        [signature],
+        buffer,
+        gpu_code="sm_100",
+        output_format="tileir_bytecode",
+        bytecode_version="13.3",
+    )
+    wanted = parse(buffer.getvalue())
     module = parse(dump.bytecode)
     assert module.to_text() == wanted.to_text()
     assert module.bytecode_version == "13.3"

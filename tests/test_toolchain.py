@@ -14,10 +14,19 @@ from samples import FIXTURES
 from test_cli import check, tool
 
 from tileir_tools import ToolError, load
-from tileir_tools.toolchain import find_tool, run_tool
+from tileir_tools.read import parse
+from tileir_tools.toolchain import evidence_store, find_tool, run_tool
 from tileir_tools.toolchain.compiling import compile_module, listed_versions, numbered
-from tileir_tools.toolchain.find import all_tools, package_folders, tool_environment
-from tileir_tools.toolchain.machine_code import parse_functions
+from tileir_tools.toolchain.cubin import block_threads
+from tileir_tools.toolchain.devices import device_of
+from tileir_tools.toolchain.find import (
+    all_tools,
+    package_folders,
+    tool_environment,
+    tool_version,
+)
+from tileir_tools.toolchain.machine_code import Function, parse_functions
+from tileir_tools.toolchain.occupancy import Occupancy, occupancy
 from tileir_tools.toolchain.remarks import parse_remarks
 
 MATMUL = FIXTURES / "matmul__128x128x64-float16__sm_100__bc13.4.tileirbc"
@@ -245,7 +254,7 @@ def test_resources_and_machine_code() -> None:
 
 # -- compiling --------------------------------------------------------------------------------------
 
-_WRITES = 'while [ "$1" != -o ]; do shift; done; echo cubin > "$2"'
+_WRITES = 'while [ "$1" != -o ]; do shift; done; {} > "$2"'
 
 
 def test_every_way_of_failing_is_named(fake: Fake, tmp_path: Path) -> None:
@@ -261,7 +270,8 @@ def test_every_way_of_failing_is_named(fake: Fake, tmp_path: Path) -> None:
         ("echo 'failed to compile Tile IR program' >&2; exit 5", "failed", "see `tileir doctor`"),
         ("exit 0", "failed", "it says nothing"),
         ("kill -ABRT $$", "crashed", "SIGABRT"),
-        (_WRITES, "garbage", "cuobjdump: no function"),
+        (_WRITES.format("echo cubin"), "garbage", "what it wrote is no cubin: Magic number"),
+        (_WRITES.format("cat /bin/sh"), "garbage", "cuobjdump: no function"),
     ):
         fake("tileiras", body)
         with pytest.raises(ToolError, match=message) as caught:
@@ -354,3 +364,101 @@ def test_the_command(tmp_path: Path) -> None:
     lines = {r["operation"]["line"] for r in target["remarks"] if r["operation"]}
     assert 43 in lines
     assert "13.4" in listed_versions()
+
+
+@needs_tools
+def test_what_was_compiled_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path / "kept"))
+    module = load(MATMUL)
+    first = compile_module(module, "sm_90")
+    [file] = (tmp_path / "kept").iterdir()
+    assert compile_module(module, "sm_90") == first  # To the second that it took: not compiled.
+    assert first.versions["tileiras"] == tool_version("tileiras")
+    # Another target, and what is broken, is compiled.
+    compile_module(module, "sm_100")
+    assert len(list((tmp_path / "kept").iterdir())) == 2
+    for broken in ("", "{}", "[1, 2]", file.read_text().replace('"registers"', '"registres"')):
+        file.write_text(broken)
+        again = compile_module(module, "sm_90")
+        assert again._replace(seconds=0, cubin=b"") == first._replace(seconds=0, cubin=b"")
+    monkeypatch.setenv("TILEIR_CACHE_DIR", "off")
+    compile_module(module, "sm_90")
+    assert len(list((tmp_path / "kept").iterdir())) == 2
+
+
+def test_the_store_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(evidence_store, "_MOST", 3)
+    nothing = {"functions": (), "remarks": (), "seconds": 1.0, "cubin": b"x", "versions": {}}
+    for number in range(5):
+        evidence_store.keep(str(number), nothing)
+        os.utime(tmp_path / f"{number}.json", (number, number))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2.json", "3.json", "4.json"]
+    assert evidence_store.fetch("4") == nothing
+    assert evidence_store.fetch("0") is None
+
+
+@needs_tools
+def test_a_block_of_a_real_kernel() -> None:
+    evidence = compile_module(load(MATMUL), "sm_90")
+    (function,) = evidence.functions
+    # Two warp groups; 255 registers for each of 256 threads are all that there are.
+    assert function.threads == 256
+    hopper = device_of("sm_90")
+    assert hopper is not None
+    assert occupancy(function, hopper) == Occupancy(1, 8, "registers")
+    with pytest.raises(ToolError, match="what it wrote is no cubin"):
+        block_threads(evidence.cubin[:100])
+
+
+@pytest.mark.parametrize(
+    ("registers", "shared", "threads", "arch", "expected"),
+    [
+        (32, 0, 256, "sm_90", Occupancy(8, 64, "registers")),
+        (33, 0, 256, "sm_90", Occupancy(6, 48, "registers")),
+        (33, 0, 32, "sm_90", Occupancy(32, 32, "blocks")),
+        (40, 0, 64, "sm_80", Occupancy(24, 48, "registers")),
+        (16, 0, 256, "sm_90", Occupancy(8, 64, "threads")),
+        (16, 0, 32, "sm_90", Occupancy(32, 32, "blocks")),
+        (64, 100 * 1024, 128, "sm_90", Occupancy(2, 8, "shared memory")),
+        (64, 48 * 1024, 128, "sm_86", Occupancy(2, 8, "shared memory")),
+        (64, 0, 512, "sm_120", Occupancy(2, 32, "registers")),
+        (64, 0, 0, "sm_90", None),
+    ],
+)
+def test_blocks_that_fit(
+    registers: int, shared: int, threads: int, arch: str, expected: Occupancy | None
+) -> None:
+    function = Function("k", registers, 0, shared, 0, 0, threads, {}, {})
+    device = device_of(arch)
+    assert device is not None
+    assert occupancy(function, device) == expected
+
+
+@needs_tools
+def test_facts_and_evidence_together() -> None:
+    done = tool("tileir", "show", MATMUL, "--arch", "sm_90", "--evidence", "--format", "json")
+    [row] = check(done.stdout)["evidence"]  # type: ignore[misc]
+    [function] = row["functions"]
+    assert function["occupancy"] == {"blocks": 1, "warps": 8, "limit": "registers"}
+    assert row["versions"]["tileiras"] == tool_version("tileiras")
+    text = tool("tileir", "show", MATMUL, "--arch", "sm_90", "--evidence").stdout.decode()
+    assert (
+        "256 threads a block; 1 blocks at a time on a multiprocessor, limited by registers" in text
+    )
+    assert tool("tileir", "show", MATMUL, "--evidence").stderr == (
+        b"error: --evidence needs a target: --arch sm_90\n"
+    )
+
+
+@needs_tools
+@pytest.mark.slow
+def test_every_version_that_tileiras_lists_compiles() -> None:
+    module = load(MATMUL)
+    versions = listed_versions()
+    assert set(versions) >= {"13.1", "13.2", "13.3", "13.4"}
+    for version in versions:
+        rewritten = parse(module.to_bytecode(version))
+        assert rewritten.bytecode_version == version
+        (function,) = compile_module(rewritten, "sm_90", cached=False).functions
+        assert function.instructions["HGMMA"] > 0, version

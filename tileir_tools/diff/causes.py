@@ -18,7 +18,9 @@ from ..analyze.facts import EntryFacts
 from ..errors import UsageError
 from ..model import Module
 from ..toolchain.compiling import Evidence, compile_module
+from ..toolchain.devices import device_of
 from ..toolchain.machine_code import Function
+from ..toolchain.occupancy import Occupancy, occupancy
 from . import diff
 from .finding import Diff, Finding
 from .match import match_entries, selected
@@ -33,11 +35,13 @@ class Side(NamedTuple):
         flops: floating-point or integer operations of the matrix products in one round of the loop that
             holds them (or in the kernel, where none does).
         loaded: bytes that the loads in that loop move in one round.
+        occupancy: blocks that a multiprocessor holds at a time; None where that is not known.
     """
 
     function: Function
     flops: int
     loaded: int
+    occupancy: Occupancy | None = None
 
     def count(self, *names: str) -> int:
         """How many machine instructions have one of these names."""
@@ -54,6 +58,11 @@ class Side(NamedTuple):
     @property
     def tensor(self) -> int:
         return self.function.classes.get("tensor core", 0)
+
+    @property
+    def warps(self) -> int:
+        """Warps at a time on a multiprocessor; 0 where that is not known."""
+        return self.occupancy.warps if self.occupancy is not None else 0
 
     @property
     def intensity(self) -> float | None:
@@ -78,6 +87,7 @@ class Explanation(NamedTuple):
         causes: the one that costs most first.
         changes: what else differs in what the compiler made.
         diff: the comparison of the two.
+        sides: what is known about each.
     """
 
     reference: str
@@ -85,6 +95,7 @@ class Explanation(NamedTuple):
     causes: tuple[Cause, ...]
     changes: tuple[str, ...]
     diff: Diff
+    sides: tuple[Side, Side]
 
 
 def explain(
@@ -127,7 +138,7 @@ def explain(
         answer = answer._replace(entries=entries)
         causes = causes_of(*sides, answer.findings, policy)
         changes = tuple(_changes(*sides))
-        found.append(Explanation(one.symbol, other.symbol, causes, changes, answer))
+        found.append(Explanation(one.symbol, other.symbol, causes, changes, answer, sides))
     if not found:
         raise UsageError("no pair of entries to explain")
     return tuple(found)
@@ -148,7 +159,9 @@ def side_of(module: Module, symbol: str, evidence: Evidence, arch: str) -> Side:
     """What is known about one entry of a module that was compiled."""
     function = next(f for f in evidence.functions if f.symbol == symbol)
     facts = next(e for e in analyze(module, arch).entries if e.symbol == symbol)
-    return Side(function, *_work(facts))
+    device = device_of(arch)
+    held = occupancy(function, device) if device is not None else None
+    return Side(function, *_work(facts), held)
 
 
 def _work(facts: EntryFacts) -> tuple[int, int]:
@@ -254,8 +267,31 @@ def _reuse(one: Side, other: Side, findings: tuple[Finding, ...], policy: Policy
     return _cause("less reuse", sentence, evidence, findings, "MEM005 MMA LOP DFL002 DFL005")
 
 
+def _occupancy(
+    one: Side, other: Side, findings: tuple[Finding, ...], policy: Policy
+) -> Cause | None:
+    if not one.occupancy or not other.occupancy:
+        return None
+    if other.warps >= policy.threshold("occupancy") * one.warps:
+        return None
+    sides = (one, other)
+    evidence = [
+        f"{name}: {before} -> {after}"
+        for name, (before, after) in (
+            ("warps at a time on a multiprocessor", (one.warps, other.warps)),
+            ("blocks", (one.occupancy.blocks, other.occupancy.blocks)),
+            ("registers of a thread", tuple(s.function.registers for s in sides)),
+            ("shared memory of a block", tuple(s.function.shared for s in sides)),
+            ("threads of a block", tuple(s.function.threads for s in sides)),
+        )
+    ]
+    sentence = f"fewer warps hide each other's waiting: {other.occupancy.limit} limit them"
+    codes = "HNT001 HNT002 HNT003 HNT004 HNT005 MEM005 MMA002 DFL005"
+    return _cause("occupancy lost", sentence, evidence, findings, codes)
+
+
 # In the order of what they cost on the kernels that were measured.
-_RULES: tuple[_Rule, ...] = (_spills, _tma, _tensor_cores, _pipelining, _reuse)
+_RULES: tuple[_Rule, ...] = (_spills, _tma, _tensor_cores, _pipelining, _reuse, _occupancy)
 
 RESOURCES: tuple[tuple[str, Callable[[Side], int]], ...] = (
     ("registers", lambda s: s.function.registers),
@@ -266,6 +302,10 @@ RESOURCES: tuple[tuple[str, Callable[[Side], int]], ...] = (
     ("loads of global memory", lambda s: s.global_loads),
     ("spills", lambda s: s.function.spills),
     ("instructions", lambda s: sum(s.function.instructions.values())),
+    ("threads of a block", lambda s: s.function.threads),
+    ("warps at a time", lambda s: s.warps),
+    ("operations in a round", lambda s: s.flops),
+    ("bytes loaded in a round", lambda s: s.loaded),
 )
 
 

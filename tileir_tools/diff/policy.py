@@ -69,8 +69,9 @@ class Policy(NamedTuple):
 
 
 # Spills beside the reference's that a kernel can have without being slower for them; and the parts of the
-# reference's shared memory and reuse below which a kernel of the measured kind (docs/explain.md) is slower.
-THRESHOLDS: dict[str, float] = {"spills": 16, "shared": 0.75, "reuse": 0.75}
+# reference's shared memory, reuse and warps at a time below which a kernel of the measured kind
+# (docs/explain.md) is slower.
+THRESHOLDS: dict[str, float] = {"spills": 16, "shared": 0.75, "reuse": 0.75, "occupancy": 0.75}
 
 
 # Where the shell script `diff_ir.sh` is lenient on purpose. Where it is lenient because it does not see

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 
 from ..model import Module, Operation
 from ..toolchain.compiling import Evidence
+from ..toolchain.devices import device_of
+from ..toolchain.machine_code import Function
+from ..toolchain.occupancy import Occupancy, occupancy
 from ..toolchain.remarks import Remark
 from .plain import document, plain
 
@@ -17,14 +20,25 @@ COMPILE_SCHEMA = "tileir-compile/1"
 
 def compile_json(file: str, module: Module, found: Sequence[Evidence]) -> str:
     """A document of schema `tileir-compile/1`."""
+    return document(COMPILE_SCHEMA, {"file": file, "targets": evidence_rows(module, found)})
+
+
+def evidence_rows(module: Module, found: Sequence[Evidence]) -> list[dict[str, object]]:
+    """What the compiler made of a module for each target, as plain data."""
     operations = _numbered(module)
-    targets = [
+    return [
         {
             "arch": evidence.arch,
             "seconds": round(evidence.seconds, 3),
             "cubin_bytes": len(evidence.cubin),
+            "versions": evidence.versions,
             "functions": [
-                {**_fields(function), "spills": function.spills} for function in evidence.functions
+                {
+                    **_fields(function),
+                    "spills": function.spills,
+                    "occupancy": plain(_held(function, evidence.arch)),
+                }
+                for function in evidence.functions
             ],
             "remarks": [
                 {**_fields(remark), "operation": _operation(operations[remark.place])}
@@ -33,7 +47,11 @@ def compile_json(file: str, module: Module, found: Sequence[Evidence]) -> str:
         }
         for evidence in found
     ]
-    return document(COMPILE_SCHEMA, {"file": file, "targets": targets})
+
+
+def _held(function: Function, arch: str) -> Occupancy | None:
+    device = device_of(arch)
+    return occupancy(function, device) if device is not None else None
 
 
 def _fields(record: object) -> dict[str, object]:
@@ -68,13 +86,20 @@ def compile_text(module: Module, found: Sequence[Evidence]) -> str:
 
 
 def _target(module: Module, evidence: Evidence) -> list[str]:
-    lines = [f"{evidence.arch}: compiled in {evidence.seconds:.2f} s"]
+    tools = ", ".join(f"{name} {version}" for name, version in evidence.versions.items())
+    lines = [f"{evidence.arch}: compiled in {evidence.seconds:.2f} s by {tools}"]
     for function in evidence.functions:
         lines.append(f"  @{function.symbol}")
         lines.append(
             f"    {function.registers} registers, stack {function.stack}, shared {function.shared}, "
             f"local {function.local} bytes"
         )
+        held = _held(function, evidence.arch)
+        if held is not None:
+            lines.append(
+                f"    {function.threads} threads a block; {held.blocks} blocks at a time on a "
+                f"multiprocessor, limited by {held.limit}"
+            )
         classes = ", ".join(f"{name} {count}" for name, count in function.classes.items())
         lines.append(f"    instructions: {classes}")
         if function.spills:

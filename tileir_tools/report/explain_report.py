@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..diff import Finding
-from ..diff.causes import Cause, Explanation
+from ..diff.causes import Cause, Explanation, Side
 from .plain import document, plain
 
 EXPLAIN_SCHEMA = "tileir-explain/1"
@@ -23,10 +23,29 @@ def explain_json(found: Sequence[Explanation], arch: str) -> str:
             "verdict": one.diff.verdict,
             "causes": plain(one.causes),
             "changes": list(one.changes),
+            "sides": {
+                name: _side(side) for name, side in zip(("reference", "generated"), one.sides)
+            },
         }
         for one in found
     ]
     return document(EXPLAIN_SCHEMA, {"arch": arch, "pairs": pairs})
+
+
+def _side(side: Side) -> dict[str, object]:
+    held = side.occupancy
+    return {
+        "registers": side.function.registers,
+        "stack": side.function.stack,
+        "shared": side.function.shared,
+        "threads": side.function.threads,
+        "spills": side.function.spills,
+        "classes": side.function.classes,
+        "operations_per_round": side.flops,
+        "bytes_per_round": side.loaded,
+        "operations_per_byte": None if side.intensity is None else round(side.intensity, 3),
+        "occupancy": None if held is None else plain(held),
+    }
 
 
 def explain_text(found: Sequence[Explanation], arch: str) -> str:
@@ -41,8 +60,29 @@ def explain_text(found: Sequence[Explanation], arch: str) -> str:
         if one.changes:
             lines += ["", "  what changed in the machine code:"]
             lines += [f"    {change}" for change in one.changes]
-        lines.append(f"  comparison: {one.diff.verdict}")
+        lines += ["", *_work_lines(one.sides), f"  comparison: {one.diff.verdict}"]
     return "\n".join(lines)
+
+
+def _work_lines(sides: tuple[Side, Side]) -> list[str]:
+    """What a round of the loop does, and how many blocks a multiprocessor holds, of both."""
+    lines = []
+    for name, side in zip(("reference", "generated"), sides):
+        parts = []
+        if side.intensity is not None:
+            parts.append(
+                f"{side.flops} operations for {side.loaded} bytes loaded in a round of the loop "
+                f"({side.intensity:.0f} for each byte)"
+            )
+        if side.occupancy is not None:
+            held = side.occupancy
+            parts.append(
+                f"{held.blocks} blocks, {held.warps} warps at a time on a multiprocessor "
+                f"(limited by {held.limit})"
+            )
+        if parts:
+            lines.append(f"  {name}: {'; '.join(parts)}")
+    return lines
 
 
 def _cause_lines(number: int, cause: Cause) -> list[str]:

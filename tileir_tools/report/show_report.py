@@ -12,9 +12,14 @@ from .plain import document, plain
 SHOW_SCHEMA = "tileir-show/1"
 
 
-def show_json(modules: list[ModuleFacts], source: str) -> str:
-    """A document of schema `tileir-show/1`."""
-    return document(SHOW_SCHEMA, {"source": source, "modules": plain(modules)})
+def show_json(
+    modules: list[ModuleFacts], source: str, evidence: list[dict[str, object]] | None = None
+) -> str:
+    """A document of schema `tileir-show/1`; with what the compiler made of the modules, where given."""
+    content: dict[str, object] = {"source": source, "modules": plain(modules)}
+    if evidence is not None:
+        content["evidence"] = evidence
+    return document(SHOW_SCHEMA, content)
 
 
 def show_text(modules: list[ModuleFacts]) -> str:

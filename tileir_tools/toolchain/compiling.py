@@ -1,6 +1,6 @@
 """Tile IR to a cubin by tileiras, and what can be said about a kernel then without running it.
 
-Place in the flow: Module -> toolchain -> facts; imports `find`, `run`, `remarks`, `machine_code`, `model`.
+Place in the flow: Module -> toolchain -> facts; imports what stands beside it, and `model`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import ToolError
 from ..model import (
@@ -21,7 +21,9 @@ from ..model import (
     Global,
     Module,
 )
-from .find import need_tool, tool_environment
+from .cubin import block_threads
+from .evidence_store import fetch, keep, key_of
+from .find import find_tool, need_tool, tool_environment, tool_version
 from .machine_code import Function, parse_functions
 from .remarks import Remark, parse_remarks
 from .run import Completed, run_tool
@@ -43,6 +45,7 @@ class Evidence(NamedTuple):
             number of its operation (from 1, as `module.walk()` goes), 0 where it is about none.
         seconds: that compiling took.
         cubin: the machine code.
+        versions: of tileiras and of ptxas; None where a tool does not say.
     """
 
     arch: str
@@ -50,15 +53,19 @@ class Evidence(NamedTuple):
     remarks: tuple[Remark, ...]
     seconds: float
     cubin: bytes
+    versions: dict[str, str | None]
 
 
-def compile_module(module: Module, arch: str, *, timeout: float = TIMEOUT) -> Evidence:
+def compile_module(
+    module: Module, arch: str, *, timeout: float = TIMEOUT, cached: bool = True
+) -> Evidence:
     """Compile a module for a target.
 
     Args:
         module: all of its entries.
         arch: such as `sm_90`.
         timeout: seconds that each tool may take.
+        cached: take what the same tools made of the same kernel before (see `evidence_store`).
 
     Raises:
         ToolError: a tool is missing, crashes, hangs, says no or writes nonsense.
@@ -67,12 +74,17 @@ def compile_module(module: Module, arch: str, *, timeout: float = TIMEOUT) -> Ev
     """
     data = numbered(module).to_bytecode()
     assembler, dumper = need_tool("tileiras"), need_tool("cuobjdump")
-    try:
-        with tempfile.TemporaryDirectory(prefix="tileir-") as folder:
-            return _compiled(data, arch, Path(folder), assembler, dumper, timeout)
-    except OSError as error:
-        message = f"tileiras: its files cannot be written: {error.strerror or error}"
-        raise ToolError(message, "tileiras", "failed") from None
+    key = key_of(data, arch, [assembler, dumper, find_tool("ptxas").path or ""])
+    fields = fetch(key) if cached else None
+    if fields is None:
+        try:
+            with tempfile.TemporaryDirectory(prefix="tileir-") as folder:
+                fields = _compiled(data, arch, Path(folder), assembler, dumper, timeout)
+        except OSError as error:
+            message = f"tileiras: its files cannot be written: {error.strerror or error}"
+            raise ToolError(message, "tileiras", "failed") from None
+        keep(key, fields)
+    return Evidence(arch, **fields)
 
 
 def numbered(module: Module) -> Module:
@@ -96,7 +108,8 @@ def numbered(module: Module) -> Module:
 
 def _compiled(
     data: bytes, arch: str, folder: Path, assembler: str, dumper: str, timeout: float
-) -> Evidence:
+) -> dict[str, Any]:
+    """The fields of an Evidence."""
     source, cubin, remarks = (folder / name for name in ("k.tileirbc", "k.cubin", "remarks.yaml"))
     source.write_bytes(data)
     command = [assembler, "--gpu-name", arch, "--remarks=all", "--remark-format=yaml"]
@@ -105,9 +118,16 @@ def _compiled(
     if done.code != 0 or not cubin.is_file():
         raise ToolError(_refusal(done, arch), "tileiras", "failed")
     found = parse_remarks(remarks.read_text("utf-8", "replace") if remarks.is_file() else "")
+    data = cubin.read_bytes()
+    threads = block_threads(data)
     printed = [_dumped(dumper, option, cubin, timeout) for option in ("-res-usage", "-sass")]
-    functions = parse_functions(*printed)
-    return Evidence(arch, functions, found, done.seconds, cubin.read_bytes())
+    return {
+        "functions": parse_functions(*printed, threads),
+        "remarks": found,
+        "seconds": done.seconds,
+        "cubin": data,
+        "versions": {name: tool_version(name) for name in ("tileiras", "ptxas")},
+    }
 
 
 def _dumped(dumper: str, option: str, cubin: Path, timeout: float) -> str:

@@ -1,7 +1,7 @@
 """cuTile-Python kernels to Tile IR, without a GPU.
 
-Place in the flow: cuda-tile -> bytes; imports `errors`, `model`, `read`. A kernel is compiled for the signature
-that is stated; nothing is launched, no torch is needed. Importing the kernel's file runs it.
+Place in the flow: cuda-tile -> bytes; imports `errors`, `dump_folder`, `signatures`. A kernel is compiled for
+the signature that is stated; nothing is launched, no torch is needed. Importing the kernel's file runs it.
 """
 
 from __future__ import annotations
@@ -10,100 +10,15 @@ import importlib
 import importlib.util
 import inspect
 import io
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import ToolError, UsageError
-
-_ARGUMENT = re.compile(r"^(?:(\w+)=)?(\w+)(?:\[([^\]]*)\])?(?::(\w+))?$")
-_LAYOUTS = ("rows", "strided", "int64")
-
-# Names of number formats as Tile IR has them -> as cuda-tile has them.
-_DTYPES: dict[str, str] = {
-    "f16": "float16",
-    "bf16": "bfloat16",
-    "f32": "float32",
-    "f64": "float64",
-    "tf32": "tfloat32",
-    "f8E4M3FN": "float8_e4m3fn",
-    "f8E5M2": "float8_e5m2",
-    "f8E8M0FNU": "float8_e8m0fnu",
-    "f4E2M1FN": "float4_e2m1fn",
-    "i1": "bool_",
-    **{
-        f"{letter}{width}": f"{word}{width}"
-        for letter, word in (("i", "int"), ("u", "uint"))
-        for width in (8, 16, 32, 64)
-    },
-}
-
-
-class Argument(NamedTuple):
-    """What a kernel gets for a parameter.
-
-    Attributes:
-        name: of the parameter; None: the next one that nothing was said about.
-        dtype: number format, in either spelling (`f16`, `float16`).
-        shape: a size or None (any) for each dimension; None for a scalar.
-        layout: "rows" (C-contiguous, aligned to 16 bytes, last size divisible by 16), "strided"
-            (nothing known) or "int64" (as rows, indexed by 64 bits).
-    """
-
-    name: str | None
-    dtype: str
-    shape: tuple[int | None, ...] | None
-    layout: str
-
-
-class Dump(NamedTuple):
-    """One kernel as it was compiled.
-
-    Attributes:
-        symbol: of the entry.
-        kernel: name of the Python function.
-        source: (file, line) of it.
-        parameters: name -> what was said about it, as text.
-        constants: name -> value.
-        arch: target; None for none.
-        bytecode: the Tile IR.
-    """
-
-    symbol: str
-    kernel: str
-    source: tuple[str, int]
-    parameters: dict[str, str]
-    constants: dict[str, bool | int | float]
-    arch: str | None
-    bytecode: bytes
-
-
-def parse_argument(text: str) -> Argument:
-    """`[NAME=]f16[?,64][:strided]`, `f32`. Raises UsageError."""
-    match = _ARGUMENT.match(text.replace(" ", ""))
-    if match is None:
-        raise UsageError(
-            f"argument '{text}': expected [NAME=]DTYPE, or [NAME=]DTYPE[SIZES][:LAYOUT]"
-        )
-    name, dtype, sizes, layout = match.groups()
-    if _DTYPES.get(dtype, dtype) not in _DTYPES.values():
-        raise UsageError(
-            f"argument '{text}': unknown number format '{dtype}'; known: {', '.join(_DTYPES)}"
-        )
-    if layout is not None and (layout not in _LAYOUTS or sizes is None):
-        raise UsageError(
-            f"argument '{text}': a layout is one of {', '.join(_LAYOUTS)}, of an array"
-        )
-    shape = None
-    if sizes is not None:
-        parts = sizes.split(",") if sizes else []
-        if not all(part == "?" or part.isdecimal() for part in parts):
-            raise UsageError(f"argument '{text}': sizes are numbers or ?")
-        shape = tuple(None if part == "?" else int(part) for part in parts)
-    return Argument(name, _DTYPES.get(dtype, dtype), shape, layout or "rows")
+from .dump_folder import Dump
+from .signatures import Argument, stated_signature
 
 
 def dump_kernel(
@@ -134,13 +49,9 @@ def dump_kernel(
     function = getattr(kernel, "_pyfunc", None) or kernel
     given = _bound(inspect.signature(function), arguments, constants)
     try:
-        compilation = importlib.import_module("cuda.tile.compilation")
-        signature = compilation.KernelSignature(
-            [_constraint(value) for value in given.values()],
-            compilation.CallingConvention.cutile_python_v1(),
-        ).with_mangled_symbol(name or function.__name__)
+        signature = stated_signature(list(given.values()), name or function.__name__)
         buffer = io.BytesIO()
-        compilation.export_kernel(
+        importlib.import_module("cuda.tile.compilation").export_kernel(
             kernel,
             [signature],
             buffer,
@@ -156,18 +67,11 @@ def dump_kernel(
         signature.symbol,
         function.__name__,
         (inspect.getsourcefile(function) or "", inspect.getsourcelines(function)[1]),
-        {name: _text(value) for name, value in given.items() if isinstance(value, Argument)},
+        {name: str(value) for name, value in given.items() if isinstance(value, Argument)},
         {name: value for name, value in given.items() if not isinstance(value, Argument)},
         arch,
         buffer.getvalue(),
     )
-
-
-def _text(argument: Argument) -> str:
-    if argument.shape is None:
-        return argument.dtype
-    sizes = ",".join("?" if size is None else str(size) for size in argument.shape)
-    return f"{argument.dtype}[{sizes}]:{argument.layout}"
 
 
 # -- finding the kernel -----------------------------------------------------------------------------
@@ -240,36 +144,3 @@ def _bound(
     if missing:
         raise UsageError(f"nothing is said about {', '.join(missing)}: use --arg or --const")
     return {name: given[name] for name in names}
-
-
-def _constraint(value: Any) -> Any:
-    """What cuda-tile calls a parameter's constraint."""
-    if not isinstance(value, Argument):
-        return value
-    ct = importlib.import_module("cuda.tile")
-    compilation = importlib.import_module("cuda.tile.compilation")
-    dtype = getattr(ct, value.dtype)
-    if value.shape is None:
-        return compilation.ScalarConstraint(dtype)
-    known: dict[str, Any] = {}
-    rank = len(value.shape)
-    if value.layout != "strided" and rank:
-        outer = rank - 1
-        known = {
-            "stride_constant": (*[None] * outer, 1),
-            "stride_divisible_by": (*[16] * outer, 1),
-            "shape_divisible_by": (*[1] * outer, 16),
-            "base_addr_divisible_by": 16,
-        }
-    if any(size is not None for size in value.shape):
-        known["shape_constant"] = value.shape
-        known.pop("shape_divisible_by", None)
-    return compilation.ArrayConstraint(
-        dtype,
-        rank,
-        index_dtype=ct.int64 if value.layout == "int64" else ct.int32,
-        stride_lower_bound_incl=0,
-        alias_groups=(),
-        may_alias_internally=False,
-        **known,
-    )

@@ -82,6 +82,11 @@ def need_tool(name: str) -> str:
     return found.path
 
 
+def tool_version(name: str) -> str | None:
+    """What a tool says its version is; None where it is not there or does not say."""
+    return _asked(find_tool(name)).version
+
+
 def all_tools() -> list[Tool]:
     """Every known tool, asked for its version."""
     tools = [_asked(find_tool(spec.name)) for spec in TOOLS]

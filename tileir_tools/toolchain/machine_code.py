@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..errors import ToolError
@@ -52,6 +53,7 @@ class Function(NamedTuple):
         stack, local: bytes per thread.
         shared: bytes per block.
         constant: bytes of constant bank 0.
+        threads: of a block; 0 where the cubin does not say.
         instructions: machine instructions by name, without their suffixes.
         classes: how many of them are of each class ("tensor core", "TMA", "local memory"..).
     """
@@ -62,6 +64,7 @@ class Function(NamedTuple):
     shared: int
     local: int
     constant: int
+    threads: int
     instructions: dict[str, int]
     classes: dict[str, int]
 
@@ -71,12 +74,15 @@ class Function(NamedTuple):
         return self.instructions.get("LDL", 0) + self.instructions.get("STL", 0)
 
 
-def parse_functions(resources: str, sass: str) -> tuple[Function, ...]:
+def parse_functions(
+    resources: str, sass: str, threads: Mapping[str, int] | None = None
+) -> tuple[Function, ...]:
     """The functions of a cubin, in order.
 
     Args:
         resources: what `cuobjdump -res-usage` prints.
         sass: what `cuobjdump -sass` prints.
+        threads: of a block of each function.
 
     Raises:
         ToolError: neither names a function (kind "garbage").
@@ -86,7 +92,10 @@ def parse_functions(resources: str, sass: str) -> tuple[Function, ...]:
     if not usage or not code:
         message = "cuobjdump: no function in what it prints"
         raise ToolError(message, "cuobjdump", "garbage")
-    return tuple(_function(symbol, usage.get(symbol, {}), code[symbol]) for symbol in code)
+    return tuple(
+        _function(symbol, usage.get(symbol, {}), code[symbol], (threads or {}).get(symbol, 0))
+        for symbol in code
+    )
 
 
 def _usage(text: str) -> dict[str, dict[str, int]]:
@@ -115,7 +124,7 @@ def _code(text: str) -> dict[str, Counter[str]]:
     return found
 
 
-def _function(symbol: str, usage: dict[str, int], code: Counter[str]) -> Function:
+def _function(symbol: str, usage: dict[str, int], code: Counter[str], threads: int) -> Function:
     classes: Counter[str] = Counter()
     for name, count in code.items():
         classes[_class_of(name)] += count
@@ -126,6 +135,7 @@ def _function(symbol: str, usage: dict[str, int], code: Counter[str]) -> Functio
         usage.get("SHARED", 0),
         usage.get("LOCAL", 0),
         usage.get("CONSTANT", 0),
+        threads,
         dict(sorted(code.items())),
         dict(classes.most_common()),
     )

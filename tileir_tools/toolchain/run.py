@@ -36,6 +36,7 @@ def run_tool(
     timeout: float,
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
+    name: str | None = None,
 ) -> Completed:
     """Run a tool to its end.
 
@@ -44,6 +45,7 @@ def run_tool(
         timeout: seconds it may take.
         env: all of its environment; None: ours.
         cwd: where it runs.
+        name: what errors call it; None: the program's name.
 
     Returns:
         A Completed, whatever the exit status is.
@@ -52,7 +54,7 @@ def run_tool(
         ToolError: the program cannot be started (kind "missing"), takes too long ("timeout"), was killed
             by a signal ("crashed"), or wrote more than any output is long ("garbage").
     """
-    name = os.path.basename(os.fspath(command[0]))
+    name = name or os.path.basename(os.fspath(command[0]))
     start = time.monotonic()
     # An interrupt waits until the tool is known: else nobody could kill it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
