@@ -25,6 +25,7 @@ _COMMANDS = {
     "explain": "explain",
     "info": "info",
     "opt": "opt",
+    "perf": "perf",
     "print": "print",
     "rules": "rules",
     "show": "show",

@@ -24,6 +24,7 @@ _SHIMS = {
     "validate_ir.sh": "tileir validate ir",
     "validate_diff_report.sh": "tileir validate diff-report",
     "validate_entry_pattern.sh": "tileir validate entry-pattern",
+    "validate_perf_log.sh": "tileir validate perf-log",
 }
 
 
@@ -118,3 +119,20 @@ def entry_pattern(kernel: str, form: str) -> int:
     from tileir_tools.validators.entry_pattern import validate_entry_pattern
 
     return _say(validate_entry_pattern(kernel, _root()), form)
+
+
+@command.command(name="perf-log")
+@click.argument("log")
+@click.argument("label", required=False)
+@_format_option
+@click.help_option("-h", "--help")
+def perf_log(log: str, label: str | None, form: str) -> int:
+    """Check that LOG has a performance record for every test that passed, and that none failed.
+
+    LOG is what pytest prints, or its JUnit XML. LABEL stands before every message; by default it is the
+    name of LOG. Exits with 0 for a pass, also with warnings, and 1 for a failure, also where LOG does
+    not exist.
+    """
+    from tileir_tools.validators.perf_log import validate_perf_log
+
+    return _say(validate_perf_log(log, label), form)

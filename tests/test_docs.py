@@ -88,3 +88,14 @@ def test_no_path_of_a_machine_in_the_project() -> None:
         if name != "tests/test_docs.py" and suspicious.search(text):
             hits.append(name)
     assert hits == []
+
+
+def test_example_of_perf_is_what_the_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "tests" / "fixtures" / "perf")
+    arguments = "perf junit_xunit1.xml --reference junit_xunit2.xml --direction forward".split()
+    result = CliRunner().invoke(tileir_command, arguments, standalone_mode=False)
+    page = (ROOT / "docs" / "perf.md").read_text(encoding="utf-8")
+    shown = re.search(r"```text\n(.*?)```", page, re.DOTALL)
+    assert shown is not None
+    # The page leaves out what the files are and what was left out.
+    assert [line for line in shown[1].splitlines() if line not in result.output.splitlines()] == []

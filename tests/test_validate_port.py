@@ -279,4 +279,8 @@ def test_shims_take_the_place_of_the_scripts(tmp_path: Path) -> None:
     assert call(shims / "validate_ir.sh", ref, "matmul") == 0
     assert call(shims / "validate_ir.sh", ref, "absent") == 1
     assert call(shims / "validate_diff_report.sh", "k") == 1
+    log = tmp_path / "perf.txt"
+    log.write_text("Performance Test Results\nmedian: 0.5 ms\nPASSED\n")
+    assert call(shims / "validate_perf_log.sh", log, "baseline") == 0
+    assert call(shims / "validate_perf_log.sh", tmp_path / "absent") == 1
     assert call("tileir", "validate", "--install-shims", tmp_path / "absent") == 3

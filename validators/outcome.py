@@ -21,11 +21,17 @@ class Line(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Everything a validator says about one file; it passes where nothing fails."""
+    """Everything a validator says about one file; it passes where nothing fails.
+
+    `heading` is printed before the lines as it is. `counted`: whether the text ends with a count of
+    failures, as that of most shell scripts does.
+    """
 
     validator: str
     file: str
     lines: tuple[Line, ...]
+    heading: str = ""
+    counted: bool = True
 
     @property
     def passed(self) -> bool:
@@ -37,13 +43,13 @@ class Outcome(NamedTuple):
 
     def text(self) -> str:
         """`LEVEL: text` lines; a count of failures at the end, as the shell scripts print it."""
-        shown: list[str] = []
+        shown: list[str] = [self.heading] if self.heading else []
         failures = 0
         for line in self.lines:
             shown.append(f"{line.level}: {line.text}")
             shown += [f"      {detail}" for detail in line.detail]
             failures += line.level == "FAIL"
-        if failures:
+        if failures and self.counted:
             shown += ["---", f"FAIL: {failures} error(s) in {self.validator} validation"]
         return "\n".join(shown)
 
@@ -56,6 +62,7 @@ class Outcome(NamedTuple):
                 "file": self.file,
                 "passed": self.passed,
                 "exit_code": self.exit_code,
+                "heading": self.heading,
                 "lines": [
                     {"level": line.level, "text": line.text, "detail": list(line.detail)}
                     for line in self.lines
