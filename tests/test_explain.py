@@ -212,7 +212,14 @@ ELEMENTWISE = """cuda_tile.module @m {{
 
 
 def elementwise(**changed: str) -> Module:
-    parts = {"assume": "", "pointer": "p", "factor": "2.0", "ordering": "weak", "rounding": "", "ftz": ""}
+    parts = {
+        "assume": "",
+        "pointer": "p",
+        "factor": "2.0",
+        "ordering": "weak",
+        "rounding": "",
+        "ftz": "",
+    }
     return parse(ELEMENTWISE.format(**{**parts, **changed}))
 
 

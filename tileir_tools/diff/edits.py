@@ -70,10 +70,12 @@ def edits(found: Correspondence, generated: Module) -> list[Edit]:
     return [*edits, *_missing_promises(found, numbers), *_other_promises(found, numbers)]
 
 
-def _where(op: Operation) -> str:
+def _where(op: Operation, numbers: dict[Operation, int]) -> str:
+    """An operation in words: by its line, or in bytecode by its number as `module.walk()` goes."""
     if isinstance(op, Entry):
         return "the entry"
-    return f"{op.name}{f' (line {op.span.line})' if op.span else ''}"
+    place = f"line {op.span.line}" if op.span else f"operation {numbers[op]}"
+    return f"{op.name} ({place})"
 
 
 # -- attributes -------------------------------------------------------------------------------------
@@ -88,14 +90,14 @@ def _of_operation(
         if not _differs(one, other, names) or (kind == "constant" and not _same_type(one, other)):
             continue
         chosen = {name: one.attributes.get(name) for name in names}
-        yield Edit(f"{kind} of {_where(other)}", kind, _with(numbers[other], chosen))
+        yield Edit(f"{kind} of {_where(other, numbers)}", kind, _with(numbers[other], chosen))
     padding, ours = _padding(one), _padding(other)
     if padding is not None and ours is not None and padding != ours:
         view = other.operand("view")
         owner = view.defining_op if view is not None else None
         if owner is not None:
             change = _pad(numbers[owner], padding[0])
-            yield Edit(f"padding of {_where(other)}", "padding", change)
+            yield Edit(f"padding of {_where(other, numbers)}", "padding", change)
 
 
 def _differs(one: Operation, other: Operation, names: tuple[str, ...]) -> bool:
@@ -163,7 +165,7 @@ def _missing_promises(found: Correspondence, numbers: dict[Operation, int]) -> I
             continue
         predicate = op.attributes["predicate"]
         owner = value.defining_op
-        about = _where(owner) if owner is not None else f"parameter {value.index}"
+        about = _where(owner, numbers) if owner is not None else f"parameter {value.index}"
         at = numbers[owner if owner is not None else found.generated]
         name = f"assume {predicate} about {about}"
         yield Edit(name, "assume", _assume(at, owner is None, value.index, predicate))
@@ -206,7 +208,7 @@ def _other_promises(found: Correspondence, numbers: dict[Operation, int]) -> Ite
     known = set(found.operations.values())
     for op in found.generated.walk():
         if op.name == "assume" and op not in known:
-            name = f"no {_where(op)} {op.attributes['predicate']}"
+            name = f"no {_where(op, numbers)} {op.attributes['predicate']}"
             yield Edit(name, "assume", _drop(numbers[op]))
 
 

@@ -10,7 +10,7 @@ With a GPU and a launch that was written down (`tileir dump --call`), each copy 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..errors import ToolError, UsageError
@@ -49,7 +49,7 @@ class WhatIf(NamedTuple):
     Attributes:
         reference, generated: symbols.
         wanted: what the compiler made of the reference.
-        trials: "nothing" first, "everything" last.
+        trials: "nothing" first, then each difference, those of a kind together, and "everything".
         timing: of the reference, where launches were timed.
         versions: of the tools.
     """
@@ -70,7 +70,7 @@ def what_if(
     entry: str | None = None,
     timer: Timer | None = None,
 ) -> WhatIf:
-    """Take differences over from the reference, one by one and together, and compile each.
+    """Take differences over from the reference, one by one and together, and compile each copy.
 
     Args:
         reference, generated: the modules; of the pairs of entries in them the first is tried.
@@ -111,10 +111,19 @@ def what_if(
 
     changes = edits(found, generated)
     trials = [trial("nothing", [])]
-    trials += [trial(edit.name, [edit]) for edit in changes]
-    if len(changes) > 1:
-        trials.append(trial("everything", changes))
+    trials += [trial(name, chosen) for name, chosen in _choices(changes)]
     return _timed(WhatIf(one, other, wanted, tuple(trials), None, evidence.versions), code, timer)
+
+
+def _choices(changes: Sequence[Edit]) -> Iterator[tuple[str, Sequence[Edit]]]:
+    """What is taken over together: each alone, all of a kind, and everything."""
+    yield from ((edit.name, [edit]) for edit in changes)
+    for kind in dict.fromkeys(edit.kind for edit in changes):
+        alike = [edit for edit in changes if edit.kind == kind]
+        if 1 < len(alike) < len(changes):
+            yield f"all {kind}", alike
+    if len(changes) > 1:
+        yield "everything", changes
 
 
 def _edited(module: Module, chosen: Sequence[Edit]) -> Module:
