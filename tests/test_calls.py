@@ -349,6 +349,38 @@ shutil.copy({str(kernel)!r}, folder / "matmul.tileirbc")
     assert dump.bytecode == kernel.read_bytes()
 
 
+@needs_cutile
+@pytest.mark.parametrize(
+    ("value", "symbol"),
+    [
+        ("Tensor((1,), (1,))", "k_Kt2_A1f16_1s1t1_p16"),
+        ("Tensor((128, 1), (1, 1))", "k_Kt2_A2f16_1i16_2s1_3t1_p16"),
+        ("Tensor((100, 1), (1, 1))", "k_Kt2_A2f16_2s1_3t1_p16"),
+        (
+            "[Tensor((128, 1), (1, 1)), Tensor((128, 1), (1, 1))]",
+            "k_Kt2_LiA2f16_1i16_2s1_3t1_p16",
+        ),
+        (
+            "[Tensor((1, 128), (128, 1)), Tensor((16, 128), (128, 1))]",
+            "k_Kt1_LiA2f16_1v8l0_2i16t1_p16",
+        ),
+    ],
+)
+def test_a_size_of_one_is_compiled_in(tmp_path: Path, value: str, symbol: str) -> None:
+    """As a launch on an H200 asked for it."""
+    script = program(
+        tmp_path,
+        f"""
+        @ct.kernel
+        def k(a):
+            pass
+        ct.launch(None, (1,), k, ({value},))
+        """,
+    )
+    [dump] = capture_calls(script, arch="sm_100", launch=False).dumps
+    assert dump.symbol.startswith(symbol)
+
+
 # -- PyTorch ----------------------------------------------------------------------------------------
 
 

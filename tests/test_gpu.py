@@ -55,6 +55,10 @@ def tensors() -> Iterator[tuple[str, Any]]:
         (16, 100),
         (3, 5, 16),
         (128, 1),
+        (1, 128),
+        (1, 100),
+        (4, 1, 16),
+        (2, 1, 1, 3),
         (1, 1),
     ):
         yield f"shape {shape}", base(*shape)
@@ -97,32 +101,54 @@ def arguments() -> Iterator[tuple[str, Any]]:
     yield "tuple with an array", (found["transposed"], 3)
     yield "list", [found["shape (16, 128)"], found["transposed"]]
     yield "list of unlike arrays", [found["shape (16, 128)"], found["rows of 12"]]
+    yield "list with a size of 1", [found["shape (1, 128)"], found["shape (128, 1)"]]
+    yield "list of columns", [found["shape (128, 1)"], found["shape (128, 1)"]]
+    yield "tuple with a size of 1", (found["shape (128, 1)"], 3)
+
+
+class _Compiled(Exception):
+    """What a launch asks to be compiled."""
+
+
+def _kernel(annotation: object) -> Any:
+    """A kernel of one parameter that is not compiled when it is launched."""
+    ct: Any = importlib.import_module("cuda.tile")
+
+    class Watched(ct.kernel):  # type: ignore[misc]
+        def _compile(self, signature: Any, *rest: object) -> object:
+            raise _Compiled(signature.with_mangled_symbol("k").symbol)
+
+    def function(a):  # type: ignore[no-untyped-def]
+        pass
+
+    # Set, for an annotation in the source is text that cuda-tile looks up outside of this function.
+    function.__annotations__ = {} if annotation is None else {"a": annotation}
+    return Watched(function)
+
+
+def _launched(kernel: Any, value: object) -> str:
+    """The symbol that cuda-tile compiles for when it launches."""
+    torch: Any = importlib.import_module("torch")
+    with pytest.raises(_Compiled) as raised:
+        importlib.import_module("cuda.tile").launch(
+            torch.cuda.current_stream(), (1,), kernel, (value,)
+        )
+    return str(raised.value)
 
 
 def test_a_launch_is_worked_out_as_cuda_tile_does(monkeypatch: pytest.MonkeyPatch) -> None:
     ct: Any = importlib.import_module("cuda.tile")
-
-    @ct.kernel
-    def plain(a):  # type: ignore[no-untyped-def]
-        pass
-
-    @ct.kernel
-    def wide(a: ct.IndexedWithInt64) -> None:
-        pass
-
-    @ct.kernel
-    def constant(a: ct.Constant[int]) -> None:
-        pass
-
-    cases = [(f"plain {name}", plain, value) for name, value in arguments()]
-    cases += [(f"wide {name}", wide, value) for name, value in tensors()]
-    cases += [(f"constant {value}", constant, value) for value in (0, 1, -5, 2**40, True, 0.5)]
-    for name, kernel, value in cases:
+    cases = [(f"plain {name}", None, value) for name, value in arguments()]
+    cases += [(f"wide {name}", ct.IndexedWithInt64, value) for name, value in tensors()]
+    cases += [(f"constant {v}", ct.Constant[int], v) for v in (0, 1, -5, 2**40, True, 0.5)]
+    for name, annotation, value in cases:
+        kernel = _kernel(annotation)
+        launched = _launched(kernel, value)
         asked = signatures.launch_signature(kernel, (value,), "k").symbol
         with monkeypatch.context() as patch:
             patch.setattr(signatures, "_has_driver", lambda: False)
             worked_out = signatures.launch_signature(kernel, (value,), "k").symbol
-        assert worked_out == asked, name
+        assert (worked_out, asked) == (launched, launched), name
 
 
 @pytest.fixture(scope="module")

@@ -224,7 +224,10 @@ def _array(tensor: Any, annotation: Any) -> Any:
     index = annotation.index_dtype if annotation is not None else ct.int32
     if max((*shape, *strides), default=0) >= 2 ** (index.bitwidth - 1):
         raise OverflowError("shape is too big")
-    fixed = {d % len(shape) for d in annotation.static_shape_dims} if annotation is not None else ()
+    # A size of 1 is compiled in, whatever the annotation says.
+    fixed = {k for k, n in enumerate(shape) if n == 1}
+    if annotation is not None:
+        fixed |= {d % len(shape) for d in annotation.static_shape_dims}
     named = (
         {d % len(shape) for d in annotation.static_stride_dims} if annotation is not None else ()
     )
@@ -303,6 +306,7 @@ def _list(values: Sequence[Any], annotation: Any) -> Any:
         may_alias_internally=any(c.may_alias_internally for c in each),
         stride_constant=shared("stride_constant", None),
         stride_divisible_by=shared("stride_divisible_by", 1),
+        shape_constant=shared("shape_constant", None),
         shape_divisible_by=shared("shape_divisible_by", 1),
         base_addr_divisible_by=min(c.base_addr_divisible_by for c in each),
     )
