@@ -11,7 +11,14 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
-from tileir_tools.agents.analysis import BACKENDS, DTYPE, GEOMEAN_SPELLINGS, SUPPLEMENTS, leaves
+from tileir_tools.agents.analysis import (
+    ANALYSIS_SCHEMA,
+    BACKENDS,
+    DTYPE,
+    GEOMEAN_SPELLINGS,
+    SUPPLEMENTS,
+    leaves,
+)
 
 _DTYPE_OF_VARIANT = re.compile(r"_(f16|f32|f64|bf16|tf32|fp8|float16|float32|bfloat16)$")
 _SUPPLEMENT_KEY = re.compile(r"reference_ir_.+_supplement")
@@ -97,9 +104,11 @@ _KINDS: dict[str, Callable[[object], bool]] = {
     "an object of texts": lambda v: _by_name(v, _is_text),
     "an object of whole numbers": lambda v: _by_name(v, _is_count),
     _A_BACKEND: lambda v: v in BACKENDS,
+    ANALYSIS_SCHEMA: lambda v: v == ANALYSIS_SCHEMA,
 }
 
 _TOP = {
+    "schema": ANALYSIS_SCHEMA,
     "kernel_name": "text",
     "source": "text",
     "source_file": "text",

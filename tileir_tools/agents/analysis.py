@@ -46,6 +46,8 @@ MAX_BYTES = 64 << 20
 
 _STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)', re.S)
 
+_FOUND = {list: "a list", str: "text", bool: "true or false", type(None): "null"}
+
 Scalar = str | int | float | bool | None
 
 
@@ -399,8 +401,8 @@ def read_document(path: str) -> Document:
         constants = (m.start(1) for m in _STRING_OR_CONSTANT.finditer(source.text) if m[1])
         _refuse(source, next(constants, 0), f"not JSON: {error}")
     if not isinstance(content, dict):
-        kind = type(content).__name__
-        raise InputError(f"{path}: error: expected an object, found a {kind}")
+        found = _FOUND.get(type(content), "a number")
+        raise InputError(f"{path}: error: expected an object, found {found}")
     return Document(content, tuple(dict.fromkeys(repeated)))
 
 
@@ -436,20 +438,20 @@ def _refuse(source: Source, offset: int, message: str) -> NoReturn:
 
 
 def leaves(content: object) -> Iterator[tuple[str, object]]:
-    """Every scalar of a JSON value with its path (`kernel_variants[0].reference_ir`), however deep, and every
-    key as a value of its own path."""
+    """Every key and every scalar of a JSON value, however deep, with its path in document order
+    (`kernel_variants[0].reference_ir`)."""
     waiting: list[tuple[str, object]] = [("", content)]
     while waiting:
         where, value = waiting.pop()
+        inner: list[tuple[str, object]] = []
         if isinstance(value, dict):
-            for key, item in value.items():
-                inner = f"{where}.{key}" if where else key
-                yield inner, key
-                waiting.append((inner, item))
+            inner = [(f"{where}.{key}" if where else key, item) for key, item in value.items()]
+            yield from ((where, key) for key in value)
         elif isinstance(value, list):
-            waiting += [(f"{where}[{i}]", item) for i, item in enumerate(value)]
+            inner = [(f"{where}[{i}]", item) for i, item in enumerate(value)]
         else:
             yield where, value
+        waiting += reversed(inner)
 
 
 def has_half_pair(text: str) -> bool:
