@@ -440,6 +440,11 @@ SAME: dict[str, tuple[str | bytes, str, str]] = {
         "BREACH",
         "correctness_tolerance[f17] is no dtype that is known",
     ),
+    "half of a surrogate pair in a dtype": (
+        edited("correctness_tolerance", "\ud800", to={"atol": 1, "rtol": 1}),
+        "BREACH",
+        "correctness_tolerance[\\ud800] is no dtype that is known",
+    ),
     "a number too large": (
         plain(known_gaps=[0]).replace("[0]", "[1e999]"),
         "BREACH",

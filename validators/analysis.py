@@ -49,7 +49,11 @@ def validate_analysis(kernel: str, root: str, strict: bool = False) -> Outcome:
         return _failed(path, f"{path} is empty")
     try:
         content, repeated = read_document(path)
+        summary = _summary(content)
         lines = list(_contract(content, folder))
+        if any(map(has_half_pair, (*summary, *(line.text for line in lines)))):
+            # The script stops where it prints one.
+            lines.append(_error("a name holds half of a surrogate pair"))
         level = "ERROR" if strict else "WARN"
         lines += [Line(level, f'key "{key}" stands twice in an object') for key in repeated]
         lines += [Line(level, text) for text in breaches(content, kernel, folder)]
@@ -57,7 +61,7 @@ def validate_analysis(kernel: str, root: str, strict: bool = False) -> Outcome:
         return _failed(path, f"{path} is not valid JSON", str(error))
     except InputError as error:
         return _failed(path, str(error))
-    return _outcome(path, content, lines)
+    return _outcome(path, summary, lines)
 
 
 def _failed(path: str, message: str, detail: str = "") -> Outcome:
@@ -65,11 +69,7 @@ def _failed(path: str, message: str, detail: str = "") -> Outcome:
     return Outcome("analysis", path, (line,), counted=False)
 
 
-def _outcome(path: str, content: dict[str, object], lines: list[Line]) -> Outcome:
-    summary = _summary(content)
-    if any(map(has_half_pair, (*summary, *(line.text for line in lines)))):
-        # The script stops where it prints one.
-        lines.append(Line("ERROR", "a name holds half of a surrogate pair"))
+def _outcome(path: str, summary: tuple[str, ...], lines: list[Line]) -> Outcome:
     lines.sort(key=lambda line: line.level != "ERROR")
     errors = sum(line.level == "ERROR" for line in lines)
     counts = f"errors: {errors}, warnings: {len(lines) - errors}"
