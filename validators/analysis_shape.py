@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from tileir_tools.agents.analysis import (
@@ -41,8 +42,9 @@ def breaches(content: _Dict, kernel: str, folder: str) -> Iterator[str]:
     yield from _spellings(content.get("reference_backend_selection"))
     yield from _dtypes(content.get("correctness_tolerance"))
     variants = [row for row in _list(content.get("kernel_variants")) if isinstance(row, dict)]
-    names = [v["variant_name"] for v in variants if isinstance(v.get("variant_name"), str)]
-    yield from (f"variant {n!r} stands twice" for n in dict.fromkeys(names) if names.count(n) > 1)
+    called = (v.get("variant_name") for v in variants)
+    names = Counter(name for name in called if isinstance(name, str))
+    yield from (f"variant {name!r} stands twice" for name, count in names.items() if count > 1)
     yield from _files(content, folder)
     yield from _unowned(variants, folder)
     if variants:
@@ -222,9 +224,11 @@ def _rows(owner: _Dict, field: str) -> Iterator[tuple[str, _Dict]]:
 
 
 def _numbers(content: _Dict) -> Iterator[str]:
-    for where, value in leaves(content):
+    """The first number that overflows."""
+    for place, value in leaves(content):
         if isinstance(value, float) and not math.isfinite(value):
-            yield f"{where} is larger than any number that is read exactly"
+            yield f"{place.path()} is larger than any number that is read exactly"
+            return
 
 
 def _spellings(selection: object) -> Iterator[str]:
@@ -311,7 +315,7 @@ def _unowned(variants: list[_Dict], folder: str) -> Iterator[str]:
 # -- names of variants ------------------------------------------------------------------------------
 
 
-def _unknown(content: _Dict, names: list[object], variants: list[_Dict]) -> Iterator[str]:
+def _unknown(content: _Dict, names: Counter[str], variants: list[_Dict]) -> Iterator[str]:
     proofs = {name for v in variants for _, path in _supplements(v) for name in _called(path)}
     for config, name in _dict(content.get("config_to_variant")).items():
         if isinstance(name, str) and name not in names:

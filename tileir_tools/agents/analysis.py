@@ -233,9 +233,9 @@ def to_json(analysis: Analysis) -> str:
             finite, or text with half of a surrogate pair.
     """
     content = _content(analysis)
-    for where, value in leaves(content):
+    for place, value in leaves(content):
         if isinstance(value, float) and not math.isfinite(value):
-            raise UsageError(f"analysis: {where!a} is {value}")
+            raise UsageError(f"analysis: {place.path()!a} is {value}")
         if isinstance(value, str) and has_half_pair(value):
             raise UsageError(f"analysis: half of a surrogate pair in {value!a}")
     return document(ANALYSIS_SCHEMA, content)
@@ -437,21 +437,35 @@ def _refuse(source: Source, offset: int, message: str) -> NoReturn:
     raise ParseError([Diagnostic("error", message, Span(source, offset, offset + 1))]) from None
 
 
-def leaves(content: object) -> Iterator[tuple[str, object]]:
-    """Every key and every scalar of a JSON value, however deep, with its path in document order
-    (`kernel_variants[0].reference_ir`)."""
-    waiting: list[tuple[str, object]] = [("", content)]
+class Place(NamedTuple):
+    """Where a value stands in a JSON value: the place of the object or list, and the key or index."""
+
+    above: Place | None
+    step: str | int
+
+    def path(self) -> str:
+        """`kernel_variants[0].reference_ir`."""
+        steps = []
+        place: Place | None = self
+        while place is not None:
+            steps.append(f"[{place.step}]" if isinstance(place.step, int) else f".{place.step}")
+            place = place.above
+        return "".join(reversed(steps)).removeprefix(".")
+
+
+def leaves(content: dict[str, object]) -> Iterator[tuple[Place, object]]:
+    """Every key and every scalar of a JSON object, however deep, with its place, in document order."""
+    # Places are linked and not spelled out: below a long key stand many values.
+    waiting = [(Place(None, key), value) for key, value in reversed(content.items())]
     while waiting:
-        where, value = waiting.pop()
-        inner: list[tuple[str, object]] = []
+        place, value = waiting.pop()
+        yield place, place.step
         if isinstance(value, dict):
-            inner = [(f"{where}.{key}" if where else key, item) for key, item in value.items()]
-            yield from ((where, key) for key in value)
+            waiting += [(Place(place, key), item) for key, item in reversed(value.items())]
         elif isinstance(value, list):
-            inner = [(f"{where}[{i}]", item) for i, item in enumerate(value)]
+            waiting += [(Place(place, i), value[i]) for i in reversed(range(len(value)))]
         else:
-            yield where, value
-        waiting += reversed(inner)
+            yield place, value
 
 
 def has_half_pair(text: str) -> bool:
