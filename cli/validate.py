@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # Script of the pipeline -> the command that takes its place.
 _SHIMS = {
     "diff_ir.sh": "tileir-diff",
+    "validate_analysis.sh": "tileir validate analysis",
     "validate_ir.sh": "tileir validate ir",
     "validate_diff_report.sh": "tileir validate diff-report",
     "validate_entry_pattern.sh": "tileir validate entry-pattern",
@@ -89,6 +90,22 @@ def ir(file: str, kernel: str, form: str) -> int:
     if not kernel:
         raise UsageError("KERNEL is empty: every symbol contains it")
     return _say(validate_ir(file, kernel), form)
+
+
+@command.command(name="analysis")
+@click.argument("kernel")
+@click.option("--strict", is_flag=True, help="Fail what only the contract of agent A refuses, too.")
+@_format_option
+@click.help_option("-h", "--help")
+def analysis(kernel: str, strict: bool, form: str) -> int:
+    """Check KERNEL/reference/analysis.json below $CUTILE_KERNEL_OUT_ROOT.
+
+    Prints ERROR: and WARN: lines and ends with PASS: or FAIL:; exits with 0 for a pass, also with
+    warnings, and 1 for a failure, also where the file does not exist.
+    """
+    from tileir_tools.validators.analysis import validate_analysis
+
+    return _say(validate_analysis(kernel, _root(), strict), form)
 
 
 @command.command(name="diff-report")

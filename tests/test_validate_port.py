@@ -279,6 +279,21 @@ def test_shims_take_the_place_of_the_scripts(tmp_path: Path) -> None:
     assert call(shims / "validate_ir.sh", ref, "matmul") == 0
     assert call(shims / "validate_ir.sh", ref, "absent") == 1
     assert call(shims / "validate_diff_report.sh", "k") == 1
+    # No root is set: wrong usage, and 1 as of the script.
+    assert call(shims / "validate_analysis.sh", "k") == 1
+    env["CUTILE_KERNEL_OUT_ROOT"] = str(tmp_path)
+    assert call(shims / "validate_analysis.sh", "k") == 1
+    assert call(shims / "validate_analysis.sh", "../k") == 1
+    (tmp_path / "k" / "reference").mkdir(parents=True)
+    analysis = {
+        **dict.fromkeys("kernel_name source launch_path pattern".split(), "k"),
+        "ops_used": [],
+        "test_perf_configs": [{"param_list": [[1]]}],
+        "correctness_reference": {"function": "f"},
+        "correctness_tolerance": {"f16": {"atol": 0, "rtol": 0}},
+    }
+    (tmp_path / "k" / "reference" / "analysis.json").write_text(json.dumps(analysis))
+    assert call(shims / "validate_analysis.sh", "k") == 0
     log = tmp_path / "perf.txt"
     log.write_text("Performance Test Results\nmedian: 0.5 ms\nPASSED\n")
     assert call(shims / "validate_perf_log.sh", log, "baseline") == 0

@@ -13,7 +13,10 @@ VALIDATE_SCHEMA = "tileir-validate/1"
 
 
 class Line(NamedTuple):
-    """One statement: level "PASS", "FAIL" or "WARN", the text, further lines of detail."""
+    """One statement: level "PASS", "FAIL" or "WARN", the text, further lines of detail.
+
+    "ERROR" is one of several failures where the script calls them so and sums them up in a FAIL.
+    """
 
     level: str
     text: str
@@ -35,7 +38,7 @@ class Outcome(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        return not any(line.level == "FAIL" for line in self.lines)
+        return not any(line.level in ("FAIL", "ERROR") for line in self.lines)
 
     @property
     def exit_code(self) -> int:
