@@ -14,6 +14,7 @@ from .running import run
 
 # Command -> the module of this package that holds it.
 _COMMANDS = {
+    "agent": "agent",
     "alias": "alias",
     "alias-dump": "aliasdump",
     "as": "assemble",

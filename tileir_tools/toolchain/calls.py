@@ -55,6 +55,8 @@ def capture_calls(
     launch: bool | None = None,
     tensors: str = "meta",
     names: Mapping[str, str] | None = None,
+    folder: str | None = None,
+    variables: Mapping[str, str] | None = None,
     timeout: float = TIMEOUT,
 ) -> Capture:
     """Run a Python program and capture the kernels that it launches through cuda-tile.
@@ -70,6 +72,8 @@ def capture_calls(
         tensors: where tensors are without a GPU: "meta" (no data) or "cpu" (for programs that look into
             their tensors).
         names: function -> what the entry's symbol calls it, for aliases.
+        folder: where the program runs; None: here.
+        variables: of the environment that it gets beside ours.
         timeout: seconds that the program may take.
 
     Raises:
@@ -82,29 +86,31 @@ def capture_calls(
     if arch is not None and device_of(arch) is None:
         known = ", ".join(device.arch for device in DEVICES)
         raise UsageError(f"no device is known for {arch}; known: {known}")
-    with tempfile.TemporaryDirectory(prefix="tileir-") as folder:
+    with tempfile.TemporaryDirectory(prefix="tileir-") as written:
         request = {
             "script": script,
             "module": module,
             "arguments": list(arguments),
-            "folder": folder,
+            "folder": written,
             "arch": arch,
             "version": version,
             "launch": launch,
             "tensors": tensors,
             "names": dict(names or {}),
         }
-        os.mkdir(os.path.join(folder, JIT))
+        os.mkdir(os.path.join(written, JIT))
         command = [sys.executable, "-m", f"{__package__}.watched_run", json.dumps(request)]
         # A test that runs in the program is the program's own, not one that we run in.
         environment = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
-        done = run_tool(command, timeout=timeout, env=environment, name=os.path.basename(script))
+        environment.update(variables or {})
+        name = os.path.basename(script)
+        done = run_tool(command, timeout=timeout, env=environment, cwd=folder, name=name)
         printed = (done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
         if done.code != 0 and not keep_going:
             raise _failure(script, done.code, printed[1], tensors)
-        if not os.path.isfile(os.path.join(folder, CALLS)):
+        if not os.path.isfile(os.path.join(written, CALLS)):
             raise _failure(script, done.code, printed[1], tensors)
-        return _capture(Path(folder), printed)
+        return _capture(Path(written), printed)
 
 
 def _failure(script: str, code: int, said: str, tensors: str) -> ToolError:

@@ -37,6 +37,7 @@ def run_tool(
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
     name: str | None = None,
+    merged: bool = False,
 ) -> Completed:
     """Run a tool to its end.
 
@@ -46,6 +47,7 @@ def run_tool(
         env: all of its environment; None: ours.
         cwd: where it runs.
         name: what errors call it; None: the program's name.
+        merged: put what it writes to its standard error into the standard output, where it stands.
 
     Returns:
         A Completed, whatever the exit status is.
@@ -63,7 +65,7 @@ def run_tool(
             [os.fspath(part) for part in command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.STDOUT if merged else subprocess.PIPE,
             env=None if env is None else dict(env),
             cwd=cwd,
             start_new_session=True,

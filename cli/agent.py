@@ -1,0 +1,164 @@
+"""`tileir agent NAME KERNEL`: agents of the porting pipeline.
+
+Place in the flow: a thin consumer of `agents`. The standard output is the final response alone; progress goes
+to the standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from tileir_tools.errors import UsageError
+
+from .running import write_output
+
+if TYPE_CHECKING:
+    from tileir_tools.agents.a import Request
+    from tileir_tools.agents.a.request import Say
+
+# As `agents.a.STEPS`, which importing this module should not have to load.
+_STEPS = ("read", "dump", "variants", "benchmark", "reference", "analysis", "gate")
+
+
+@click.group(name="agent")
+@click.help_option("-h", "--help")
+def command() -> None:
+    """Run an agent of the pipeline that ports cuTile kernels."""
+
+
+@command.command(name="a")
+@click.argument("kernel")
+@click.option("--project", metavar="DIR", help="Checkout of TileGym, or of a project laid out like it; $TILEGYM_PATH.")
+@click.option("--out", metavar="DIR", help="The folder that holds KERNEL; $CUTILE_KERNEL_OUT_ROOT.")
+@click.option("--arch", metavar="ARCH", help="Target; by default that of the GPU, sm_100 without one.")
+@click.option("-k", "select", metavar="EXPRESSION", default="", help="Bound the tests that run, as pytest's -k.")
+@click.option(
+    "--perf-log",
+    "logs",
+    metavar="BACKEND=FILE",
+    multiple=True,
+    help="Take the records in FILE (a pytest log, JUnit XML..) in place of measuring; may be repeated.",
+)
+@click.option("--until", type=click.Choice(_STEPS), default=_STEPS[-1], help="Stop after a step.")
+@click.option("--fresh", is_flag=True, help="Dump and measure again what an earlier run has done.")
+@click.option("--no-evidence", is_flag=True, help="Do not compile reference IR for the analysis.")
+@click.option(
+    "--canonicalizer",
+    type=click.Choice(["ours", "cuda-tile-opt"]),
+    default="ours",
+    help="What canonicalises reference IR.",
+)
+@click.option("--scripts", metavar="DIR", help="Run TileGym's shell validators in DIR as the gate.")
+@click.option("--timeout", type=click.IntRange(min=1), default=1800, show_default=True, help="Seconds of each run of the project's tests.")
+@click.help_option("-h", "--help")
+def agent_a(
+    kernel: str,
+    project: str | None,
+    out: str | None,
+    arch: str | None,
+    select: str,
+    logs: tuple[str, ...],
+    until: str,
+    fresh: bool,
+    no_evidence: bool,
+    canonicalizer: str,
+    scripts: str | None,
+    timeout: int,
+) -> int:
+    """Dump and analyse KERNEL: reference IR, analysis.json, performance, reports.
+
+    \b
+    read       the operation's source and tests
+    dump       every kernel that its tests launch
+    variants   what is one structure, and which configuration hits which
+    benchmark  records of each backend: given, of an earlier run, or measured
+    reference  reference/reference*.mlir and supplements, aliases with proof
+    analysis   reference/analysis.json
+    gate       all validators, reports, the verdict
+
+    A run that was cut goes on where it was; so does one that was told to stop after a step. Prints a
+    <VALIDATOR_OUTPUT> block and one VERDICT line.
+
+    Exit codes: 0 PASS, 1 FAIL_FIXABLE, 3 BLOCKED.
+    """
+    from tileir_tools.agents.a import Request, run_agent_a
+    from tileir_tools.agents.workspace import open_workspace, plain_name
+    from tileir_tools.sources import find_project
+
+    plain_name(kernel)
+    home = find_project(_folder(project, "TILEGYM_PATH", "--project"))
+    root = _folder(out, "CUTILE_KERNEL_OUT_ROOT", "--out")
+    request = Request(
+        open_workspace(root, kernel),
+        home,
+        arch=arch,
+        select=select,
+        timeout=float(timeout),
+        logs=_logs(logs),
+        canonicalizer=canonicalizer,
+        scripts=scripts,
+        evidence=not no_evidence,
+        fresh=fresh,
+    )
+    with _progress() as say:
+        answer = run_agent_a(request._replace(say=say), until)
+    for reason in answer.why:
+        click.echo(f"{answer.verdict}: {reason}", err=True)
+    if answer.verdict is not None:
+        write_output(answer.text(), None)
+    return answer.exit_code
+
+
+def _folder(given: str | None, variable: str, option: str) -> str:
+    """A folder by option or environment. Raises UsageError."""
+    found = given or os.environ.get(variable)
+    if not found:
+        raise UsageError(f"{variable} is not set; set it, or give {option}")
+    return found
+
+
+def _logs(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """`BACKEND=FILE` texts by backend. Raises UsageError."""
+    from tileir_tools.agents.a.benchmarks import BESIDE, CANDIDATES
+    from tileir_tools.bench import backend_name
+
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        backend, separator, file = text.partition("=")
+        name = "triton_tileir" if backend_name(backend) == "triton" else backend_name(backend)
+        if not separator or name not in (*CANDIDATES, *BESIDE):
+            known = ", ".join((*CANDIDATES, *BESIDE))
+            raise UsageError(f"--perf-log takes BACKEND=FILE, BACKEND one of {known}; not '{text}'")
+        found[name] = (*found.get(name, ()), file)
+    return found
+
+
+@contextmanager
+def _progress() -> Iterator[Say]:
+    """Says what a run does: on a terminal, where rich is installed, with a spinner for the step at hand."""
+    if sys.stderr.isatty():
+        try:
+            from rich.console import Console
+        except ImportError:
+            pass
+        else:
+            with Console(stderr=True).status("") as status:
+
+                def show(step: str, message: str) -> None:
+                    status.console.print(f"[bold]{step:<10}[/bold]", end="")
+                    status.console.print(message, markup=False, highlight=False)
+                    status.update(step)
+
+                yield show
+            return
+
+    def say(step: str, message: str) -> None:
+        click.echo(f"{step:<10}{message}", err=True)
+
+    yield say

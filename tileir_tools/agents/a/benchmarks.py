@@ -1,0 +1,276 @@
+"""Step 3 of agent A: performance records of each backend, taken or measured, and the winner per variant.
+
+Place in the flow: tests of a project, or logs -> **records** -> analysis; imports `bench`, `toolchain.run`. The log
+of a backend lies in the kernel's folder as `baseline_perf_BACKEND.txt`, as pytest printed it; records that were
+given as JUnit XML are written as such a log. What lies there already is not measured again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ...bench import Config, Measurement, Selection, choose_backends, parse_performance
+from ...bench.records import PerformanceLog
+from ...bench.results_block import write_results
+from ...bench.untrusted import read_limited
+from ...errors import TileIRError, ToolError
+from ...toolchain.run import run_tool
+from .captures import has_gpu, test_variables
+from .request import Request
+
+# Backends whose Tile IR can be the reference, and what they are timed beside.
+CANDIDATES = ("cutile", "triton_tileir", "triton")
+BESIDE = ("pytorch",)
+
+# The function whose tests time themselves; others are timed by a plugin, with the reference beside them.
+TIMED_TEST = "test_perf"
+
+# How the tests of TileGym measure: what its pipeline exports.
+ENVIRONMENT: Mapping[str, str] = {
+    "ENABLE_TILE": "1",
+    "TILEIR_ENABLE_FTZ": "1",
+    "TILEIR_ENABLE_APPROX": "1",
+    "CUPTI": "1",
+    "DUMP_CUPTI_EVENTS": "1",
+    "WARMUP": "100",
+    "REP": "50",
+    "MIN_REP": "2",
+}
+
+
+class Log(NamedTuple):
+    """Records of one backend.
+
+    Attributes:
+        backend: its name.
+        file: below the workspace.
+        records: what the file holds of that backend.
+        origin: the command that measured, or the files that were given.
+    """
+
+    backend: str
+    file: str
+    records: tuple[Measurement, ...]
+    origin: str
+
+
+class Benchmarks(NamedTuple):
+    """All records, and what follows from them.
+
+    Attributes:
+        logs: one for each backend that has records.
+        selection: the winner among CANDIDATES for each variant, over what all have; None without records.
+        overall: the same over all variants.
+        missing: backend -> why it has no records.
+        notes: other things to know about the records.
+    """
+
+    logs: tuple[Log, ...]
+    selection: Selection | None
+    overall: Selection | None
+    missing: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def geomeans(self, variant: str) -> Mapping[str, float]:
+        """Backend -> geometric mean in ms over a variant's configurations; empty where not measured."""
+        choices = self.selection.choices if self.selection is not None else ()
+        return next((c.geomeans_ms for c in choices if c.variant == variant), {})
+
+
+def log_file(backend: str) -> str:
+    """Name of a backend's log in the kernel's folder."""
+    return f"baseline_perf_{backend}.txt"
+
+
+def take_benchmarks(
+    request: Request, targets: Sequence[str], test: str, config_to_variant: Mapping[str, str]
+) -> Benchmarks:
+    """Records of all backends: those that were given, lie there from an earlier run, or are measured now.
+
+    Args:
+        request: with `logs`, where they are given.
+        targets: the test file, or the class in it.
+        test: function whose configurations count.
+        config_to_variant: label of a configuration -> variant.
+
+    Raises:
+        UsageError: records of one variant were taken by several methods.
+        InputError: a file that was given cannot be read.
+    """
+    logs: list[Log] = []
+    missing: dict[str, str] = {}
+    for backend in (*CANDIDATES[:2], *BESIDE):
+        found = _of_backend(request, targets, test, backend)
+        if isinstance(found, Log):
+            logs.append(found)
+            spread = f"{len(found.records)} records"
+            request.say("benchmark", f"{backend}: {spread}, {log_file(backend)}")
+        else:
+            missing[backend] = found
+    notes = [f"{backend}: {why}" for backend, why in missing.items()]
+    candidates = [m for log in logs if log.backend in CANDIDATES for m in log.records]
+    if not candidates:
+        return Benchmarks(tuple(logs), None, None, missing, tuple(notes))
+    known = [m for m in candidates if m.config.label in config_to_variant]
+    notes += [
+        f"{m.place}: {m.config.label} is no configuration that a kernel was dumped for"
+        for m in candidates
+        if m.config.label not in config_to_variant
+    ]
+
+    def variant_of(config: Config) -> str:
+        return config_to_variant[config.label]
+
+    selection, overall = choose_backends(known, variant_of), choose_backends(known)
+    notes += [f"{e.measurement.place}: left out: {e.reason}" for e in selection.excluded]
+    return Benchmarks(tuple(logs), selection, overall, missing, tuple(notes))
+
+
+def _of_backend(request: Request, targets: Sequence[str], test: str, backend: str) -> Log | str:
+    """Records of one backend, or why there are none."""
+    given = request.logs.get(backend, ())
+    if given:
+        return _given(request, backend, given)
+    if request.logs:
+        return "no log was given for it"
+    if backend in BESIDE and test != TIMED_TEST:
+        # The reference is timed in the same tests, so its records are in the same log.
+        kept = request.workspace.read(log_file(CANDIDATES[0]))
+        if kept is None:
+            return "no log that it could be in"
+        path = request.workspace.path(log_file(CANDIDATES[0]))
+        found = _log(backend, kept, "the same tests", str(path))
+        return found if isinstance(found, str) else found._replace(file=log_file(CANDIDATES[0]))
+    kept = None if request.fresh else request.workspace.read(log_file(backend))
+    if kept is not None:
+        path = request.workspace.path(log_file(backend))
+        return _log(backend, kept, "taken from an earlier run", str(path))
+    if backend == "triton_tileir" and not _has_triton_tileir():
+        return "Triton-TileIR is not installed"
+    if not has_gpu():
+        return "no GPU to measure on"
+    return _measured(request, targets, test, backend)
+
+
+def _has_triton_tileir() -> bool:
+    from ...toolchain.find import find_tool
+
+    return find_tool("triton-tileir").path is not None
+
+
+def _log(backend: str, text: str, origin: str, path: str) -> Log | str:
+    try:
+        found = parse_performance(text.encode(), path)
+    except TileIRError as error:
+        return str(error)
+    records = tuple(m for m in found.measurements if m.backend in (backend, None))
+    if not records:
+        return f"{path}: no record of {backend}"
+    return Log(backend, log_file(backend), tuple(m._replace(backend=backend) for m in records), origin)
+
+
+# -- given ------------------------------------------------------------------------------------------
+
+
+def _given(request: Request, backend: str, files: Sequence[str]) -> Log | str:
+    """Records in files of any format, kept as one log."""
+    texts = []
+    for file in files:
+        data = read_limited(file)
+        log = parse_performance(data, file)
+        text = data.decode("utf-8-sig", "replace")
+        texts.append(text if log.format == "pytest log" else _as_log(log, data, backend))
+    text = "\n".join(texts)
+    request.workspace.write(log_file(backend), text)
+    path = str(request.workspace.path(log_file(backend)))
+    return _log(backend, text, f"given: {', '.join(files)}", path)
+
+
+def _as_log(log: PerformanceLog, data: bytes, backend: str) -> str:
+    """Records of another format as pytest and our plugin would have printed them."""
+    digest = hashlib.sha256(data).hexdigest()
+    lines = [f"# Records of {backend} in {os.path.basename(log.path)} ({log.format}, sha256 {digest})"]
+    of_test: dict[str, list[Measurement]] = {}
+    for m in log.measurements:
+        if m.backend in (backend, None):
+            params = "-".join((backend, *m.config.params))
+            of_test.setdefault(f"{m.config.test}[{params}]", []).append(m._replace(backend=backend))
+    for test, measurements in of_test.items():
+        lines += [f"{test} {measurements[0].outcome.upper()}", write_results(test, measurements)]
+    return "\n".join(lines) + "\n"
+
+
+# -- measured ---------------------------------------------------------------------------------------
+
+
+def _measured(request: Request, targets: Sequence[str], test: str, backend: str) -> Log | str:
+    command = benchmark_command(request, targets, test, backend)
+    request.say("benchmark", f"{backend}: {' '.join(command[3:])}")
+    environment = {**os.environ, **test_variables(request), **ENVIRONMENT}
+    # Events go to the standard error, at once: so does the rest, or it would come too late.
+    environment["PYTHONUNBUFFERED"] = "1"
+    environment.pop("PYTEST_CURRENT_TEST", None)
+    if backend == "cutile":
+        # For Triton only; cuda-tile does not look at it.
+        environment.pop("ENABLE_TILE")
+    try:
+        done = run_tool(
+            command,
+            timeout=request.timeout,
+            env=environment,
+            cwd=request.project.root,
+            name=f"pytest ({backend})",
+            merged=True,
+        )
+    except ToolError as error:
+        return str(error)
+    text = done.stdout.decode("utf-8", "replace")
+    path = request.workspace.write(log_file(backend), text)
+    if done.code not in (0, 1):
+        return f"pytest ended with exit status {done.code}: {_last(text)}"
+    return _log(backend, text, " ".join(command[1:]), str(path))
+
+
+def benchmark_command(
+    request: Request, targets: Sequence[str], test: str, backend: str
+) -> list[str]:
+    """How the tests of one backend are timed: program and arguments."""
+    parts = [test, backend, *([f"({request.select})"] if request.select else [])]
+    plugins = ["-p", "tileir_tools.bench.pytest_plugin", "--print-record"]
+    if test != TIMED_TEST:
+        plugins += ["-p", "tileir_tools.bench.timed_checks"]
+    junit = request.workspace.path(f"reports/agent_logs/junit_{backend}.xml")
+    expression = " and ".join(parts) + _others(backend)
+    return [
+        sys.executable,
+        "-m",
+        "pytest",
+        *targets,
+        "-k",
+        expression,
+        *plugins,
+        f"--junitxml={junit}",
+        "-sv",
+        "-p",
+        "no:cacheprovider",
+    ]
+
+
+def _others(backend: str) -> str:
+    """Backends whose names have this one in them: `-k cutile` would take `cutile-rs` too."""
+    return " and not cutile-rs and not cutile_rs" if backend == "cutile" else ""
+
+
+def _last(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "it says nothing"
+
+
+def baseline(benchmarks: Benchmarks, winner: str) -> Log | None:
+    """The log of the backend that won, which is copied to `baseline_perf.txt`."""
+    return next((log for log in benchmarks.logs if log.backend == winner), None)
+
