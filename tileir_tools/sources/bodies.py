@@ -25,7 +25,7 @@ from .literals import (
     evaluate,
     negated,
 )
-from .values import Conditional, Either, Undecided, conditional, join, same
+from .values import Conditional, Either, Undecided, conditional, contradict, join, same
 
 # How deep functions of a source may call each other.
 _MAX_DEPTH = 40
@@ -412,6 +412,8 @@ class _Frame:
         except (NotDecided, TypeError, ValueError):
             return self._unknown_rounds(node)
         for item, when in rounds:
+            if contradict(self.path, when):
+                continue
             before = self.path
             self.path = (*self.path, *(c for c in when if c not in self.path))
             bind(node.target, item, self.scope)

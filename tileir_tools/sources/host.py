@@ -141,6 +141,10 @@ def _referred(
     node: ast.Name | ast.Attribute, caller: str, host: Host
 ) -> Iterator[tuple[str, tuple[Condition, ...]]]:
     if isinstance(node, ast.Name):
+        for value in module_values(node.id, host.file.tree):
+            for inner in ast.walk(value):
+                if isinstance(inner, ast.Name) and inner.id != node.id:
+                    yield from _referred(inner, caller, host)
         above = host.parents.get(node)
         of_class = isinstance(above, ast.Attribute) and node.id in host.classes
         if node.id in host.functions and isinstance(node.ctx, ast.Load):
@@ -211,6 +215,56 @@ def _leading_to(goal: str, edges: Sequence[Edge]) -> set[str]:
         found |= more
         grown = bool(more)
     return found
+
+
+def module_values(name: str, tree: ast.Module) -> list[ast.expr]:
+    """What the statements of a module bind a name to."""
+    return [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id == name
+    ]
+
+
+def reaching_values(
+    name: str, function: ast.AST, use: ast.AST, host: Host
+) -> list[tuple[ast.expr, int | None]]:
+    """As `local_values`, without bindings that another one replaces on every way to a use."""
+    kept: list[tuple[ast.expr, int | None]] = []
+    below = use
+    while below is not function and (above := host.parents.get(below)) is not None:
+        if isinstance(above, (ast.For, ast.While)):
+            # What a round binds is there in the next one.
+            kept += local_values(name, above)
+        for block in (getattr(above, field, None) for field in ("body", "orelse", "finalbody")):
+            if isinstance(block, list) and any(below is one for one in block):
+                place = next(i for i, one in enumerate(block) if below is one)
+                for statement in reversed(block[:place]):
+                    kept += local_values(name, statement)
+                    if _binds(statement, name):
+                        return _once(kept)
+        below = above
+    return _once(kept) if kept and below is function else local_values(name, function)
+
+
+def _binds(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement surely binds a name."""
+    if isinstance(statement, ast.Assign):
+        names = [n for target in statement.targets for n in ast.walk(target)]
+        return any(isinstance(n, ast.Name) and n.id == name for n in names)
+    if isinstance(statement, ast.If):
+        return all(any(_binds(s, name) for s in side) for side in (statement.body, statement.orelse))
+    if isinstance(statement, ast.With):
+        return any(_binds(s, name) for s in statement.body)
+    return False
+
+
+def _once(
+    values: list[tuple[ast.expr, int | None]],
+) -> list[tuple[ast.expr, int | None]]:
+    return list(dict.fromkeys(values))
 
 
 def local_values(name: str, function: ast.AST) -> list[tuple[ast.expr, int | None]]:

@@ -21,6 +21,7 @@ class ConstantBranch(NamedTuple):
     """A branch inside of a kernel on what is known when it is compiled.
 
     Attributes:
+        function: that it stands in: the kernel, or one that it passes constants to.
         condition: its text.
         line: of it.
         parameters: constant parameters that it reads; `X.dtype` for the format of an argument.
@@ -29,6 +30,7 @@ class ConstantBranch(NamedTuple):
         differs: whether the calls, the shapes in them or what they are bound to differ, sizes included.
     """
 
+    function: str
     condition: str
     line: int
     parameters: tuple[str, ...]
@@ -134,7 +136,7 @@ def _kernel(
         constants,
         tuple(ops),
         helpers,
-        tuple(_branches(node, set(constants), imports)),
+        tuple(_all_branches(node, set(constants), functions, imports)),
         made_in,
     )
 
@@ -177,20 +179,54 @@ def _calls(node: ast.AST, imports: Mapping[str, str]) -> Iterator[str]:
             yield name.removeprefix("cuda.tile.")
 
 
+def _all_branches(
+    node: ast.FunctionDef,
+    constants: set[str],
+    functions: Mapping[str, ast.FunctionDef],
+    imports: Mapping[str, str],
+) -> Iterator[ConstantBranch]:
+    """Branches of a kernel and of the functions that it passes constants to."""
+    waiting = [(node, constants)]
+    seen: set[str] = set()
+    while waiting:
+        function, known = waiting.pop(0)
+        if function.name in seen:
+            continue
+        seen.add(function.name)
+        yield from _branches(function, known, imports)
+        inside = _known_names(function, known, imports)
+        for call in (n for n in ast.walk(function) if isinstance(n, ast.Call)):
+            callee = functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
+            if callee is not None:
+                waiting.append((callee, set(_passed_constants(call, callee, inside, imports))))
+
+
+def _passed_constants(
+    call: ast.Call, callee: ast.FunctionDef, known: set[str], imports: Mapping[str, str]
+) -> Iterator[str]:
+    names = [a.arg for a in (*callee.args.posonlyargs, *callee.args.args)]
+    given = [*zip(names, call.args), *((k.arg or "", k.value) for k in call.keywords)]
+    for name, value in given:
+        read = _read(value, imports)
+        if isinstance(value, ast.Constant) or (read and read <= known):
+            yield name
+
+
 def _branches(
     node: ast.FunctionDef, constants: set[str], imports: Mapping[str, str]
 ) -> Iterator[ConstantBranch]:
-    known = _known_names(node, constants)
+    known = _known_names(node, constants, imports)
     for inner in ast.walk(node):
         if not isinstance(inner, (ast.If, ast.IfExp)):
             continue
-        read = _read(inner.test)
+        read = _read(inner.test, imports)
         if not read or not all(name in known or name.endswith(".dtype") for name in read):
             continue
         then: list[ast.AST] = [*inner.body] if isinstance(inner, ast.If) else [inner.body]
         other: list[ast.AST] = [*inner.orelse] if isinstance(inner, ast.If) else [inner.orelse]
         ops = [tuple(n for one in side for n in _calls(one, imports)) for side in (then, other)]
         yield ConstantBranch(
+            node.name,
             ast.unparse(inner.test),
             inner.test.lineno,
             tuple(sorted(read)),
@@ -200,7 +236,9 @@ def _branches(
         )
 
 
-def _known_names(node: ast.FunctionDef, constants: set[str]) -> set[str]:
+def _known_names(
+    node: ast.FunctionDef, constants: set[str], imports: Mapping[str, str]
+) -> set[str]:
     """Constant parameters, and names that are only ever bound to something computed from them."""
     bound: dict[str, list[set[str]]] = {}
     for inner in ast.walk(node):
@@ -208,7 +246,7 @@ def _known_names(node: ast.FunctionDef, constants: set[str]) -> set[str]:
             for target in inner.targets:
                 for name in ast.walk(target):
                     if isinstance(name, ast.Name):
-                        bound.setdefault(name.id, []).append(_read(inner.value))
+                        bound.setdefault(name.id, []).append(_read(inner.value, imports))
         elif isinstance(inner, (ast.For, ast.AugAssign, ast.NamedExpr)):
             for name in ast.walk(inner.target):
                 if isinstance(name, ast.Name):
@@ -222,7 +260,7 @@ def _known_names(node: ast.FunctionDef, constants: set[str]) -> set[str]:
     return known
 
 
-def _read(node: ast.expr) -> set[str]:
+def _read(node: ast.expr, imports: Mapping[str, str]) -> set[str]:
     """Names that an expression reads; `X.dtype` as a whole, the names of modules not."""
     found: set[str] = set()
     waiting: list[ast.AST] = [node]
@@ -231,7 +269,7 @@ def _read(node: ast.expr) -> set[str]:
         if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
             if one.attr == "dtype":
                 found.add(f"{one.value.id}.dtype")
-            elif one.value.id not in ("ct", "torch", "math"):
+            elif one.value.id not in imports:
                 found.add(one.value.id)
         elif isinstance(one, ast.Name):
             found.add(one.id)

@@ -22,8 +22,9 @@ from .values import (
     Undecided,
     bare,
     conditional,
+    contradict,
+    is_sequence,
     join,
-    same,
 )
 
 # Steps that reading one file may take, elements that a list may have, bits that a number may have.
@@ -32,6 +33,8 @@ MAX_ITEMS = 200_000
 MAX_BITS = 4096
 # A name that a condition reads is written as what it stands for up to this many characters.
 _SHORT = 60
+# Entries of a table that is asked by a key that is not known.
+_MAX_CASES = 32
 
 # torch's names of number formats, and cuda-tile's.
 _DTYPES = {
@@ -159,6 +162,9 @@ def condition_text(node: ast.expr, scope: Scope) -> str:
             found, value = scope.find(inner.id)
             if found and (short := _short(value)):
                 replaced[inner.id] = short
+            elif found and isinstance(value, Namespace):
+                fields = {f"{inner.id}.{name}": _short(item) for name, item in value.items()}
+                replaced |= {name: short for name, short in fields.items() if short}
     if not replaced:
         return scope.context.text(node)
     copy = ast.parse(scope.context.text(node), mode="eval")
@@ -172,6 +178,11 @@ class _Replacing(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.AST:
         text = self.texts.get(node.id)
         return ast.parse(text, mode="eval").body if text else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        name = f"{node.value.id}.{node.attr}" if isinstance(node.value, ast.Name) else ""
+        text = self.texts.get(name)
+        return ast.parse(text, mode="eval").body if text else self.generic_visit(node)
 
 
 def _short(value: object) -> str | None:
@@ -235,7 +246,8 @@ def elements(value: object) -> list[tuple[object, tuple[str, ...]]]:
         raise NotDecided(value)
     if isinstance(value, (set, frozenset)):
         raise TypeError("a set has no order")
-    if isinstance(value, (list, tuple, range, str, dict)):
+    if is_sequence(value) or isinstance(value, (str, dict)):
+        assert isinstance(value, (list, tuple, str, dict))
         if len(value) > MAX_ITEMS:
             raise ValueError(f"more than {MAX_ITEMS} elements")
         return [bare(item) for item in value]
@@ -253,14 +265,28 @@ def bind(target: ast.expr, value: object, scope: Scope) -> None:
 
 
 def _parts(target: ast.Tuple | ast.List, value: object, scope: Scope) -> Sequence[object]:
+    count = len(target.elts)
     starred = any(isinstance(item, ast.Starred) for item in target.elts)
-    if isinstance(value, (tuple, list)) and len(value) == len(target.elts) and not starred:
-        return value
+    if not starred and _has_parts(value, count):
+        return value  # type: ignore[return-value]
+    if isinstance(value, Either) and not starred:
+        if all(_has_parts(item.value, count) for item in value.alternatives):
+            return [_part(value, place) for place in range(count)]
     text = value.text if isinstance(value, Undecided) else scope.context.text(target)
     why = value.why if isinstance(value, Undecided) else "it is taken apart"
     line = value.line if isinstance(value, Undecided) else target.lineno
     # A part is not what the whole is: its text must not stand for it.
     return [Undecided(f"... of {text}", line, why) for _ in target.elts]
+
+
+def _has_parts(value: object, count: int) -> bool:
+    if not isinstance(value, (list, tuple)) or not is_sequence(value) or len(value) != count:
+        return False
+    return not any(isinstance(item, Conditional) for item in value)
+
+
+def _part(value: Either, place: int) -> Either:
+    return Either(tuple(Conditional(a.value[place], a.when) for a in value.alternatives))  # type: ignore[index]
 
 
 def _undecided(node: ast.AST, scope: Scope, why: str) -> NotDecided:
@@ -355,12 +381,12 @@ def _binary(node: ast.BinOp, scope: Scope) -> object:
         raise _undecided(node, scope, "the operator is not carried out")
     if isinstance(node.op, ast.Add):
         left, right = decided(node.left, scope), decided(node.right, scope)
-        if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        if is_sequence(left) and is_sequence(right):
             return _concatenated(node, left, right, scope)
     left, right = _operand(node.left, scope), _operand(node.right, scope)
     _check_size(node, left, right, scope)
     value = done(left, right)
-    if isinstance(value, (list, tuple)):
+    if is_sequence(value):
         _weigh(node, value, scope)
     if isinstance(value, complex):
         raise _undecided(node, scope, "a complex number")
@@ -385,7 +411,7 @@ def _weigh(node: ast.AST, items: Sequence[object], scope: Scope) -> None:
         scope.context.steps -= len(inner)
         if scope.context.steps < 0:
             raise _undecided(node, scope, "it takes too many steps")
-        waiting += [bare(v)[0] for v in inner if isinstance(bare(v)[0], (list, tuple))]
+        waiting += [bare(v)[0] for v in inner if is_sequence(bare(v)[0])]
 
 
 def _check_size(node: ast.BinOp, left: Any, right: Any, scope: Scope) -> None:
@@ -477,7 +503,7 @@ def _contains(left: Any, right: Any, node: ast.AST, scope: Scope) -> bool:
 def _holds_undecided(value: object) -> bool:
     if isinstance(value, (Undecided, Conditional, Either)):
         return True
-    return isinstance(value, (tuple, list)) and any(map(_holds_undecided, value))
+    return is_sequence(value) and any(map(_holds_undecided, value))  # type: ignore[call-overload]
 
 
 def _choice(node: ast.IfExp, scope: Scope) -> object:
@@ -497,9 +523,9 @@ def _subscript(node: ast.Subscript, scope: Scope) -> object:
         place: Any = slice(*(None if p is None else _operand(p, scope) for p in parts))
     else:
         place = _operand(node.slice, scope)
-    if isinstance(value, (list, tuple)) and any(isinstance(item, Conditional) for item in value):
+    if is_sequence(value) and any(isinstance(item, Conditional) for item in value):
         raise _undecided(node, scope, "elements before it depend on a condition")
-    if not isinstance(value, (list, tuple, str, dict, range)):
+    if not (is_sequence(value) or isinstance(value, (str, dict))):
         raise _undecided(node, scope, "no place of a constant")
     found = value[place]
     if isinstance(found, Undecided):
@@ -545,7 +571,9 @@ def _rounds(
         if not kept:
             continue
         for scope_of_round, more in _rounds(rest, inner):
-            yield scope_of_round, (*when, *conditions, *more)
+            here = (*when, *conditions)
+            if not contradict(here, more):
+                yield scope_of_round, (*here, *(c for c in more if c not in here))
 
 
 def _filtered(tests: list[ast.expr], scope: Scope) -> tuple[bool, tuple[str, ...]]:
@@ -596,12 +624,22 @@ def _called(node: ast.Call, scope: Scope) -> object:
         args, kwargs = arguments(node, scope)
         if name in ("types.SimpleNamespace", "dict"):
             return carried(*args, **kwargs)
-        if any(isinstance(v, (Either, Undecided)) for v in (*args, *kwargs.values())):
-            raise _undecided(node, scope, "an argument is undecided")
+        _refuse_undecided(node, (*args, *kwargs.values()), scope, name)
         return carried(*args, **kwargs)
     if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
         return _method(node, node.func, scope)
     raise _undecided(node, scope, "a call of something that is not in this file")
+
+
+def _refuse_undecided(
+    node: ast.Call, values: Sequence[object], scope: Scope, name: str | None
+) -> None:
+    """Raises NotDecided for arguments that are; what iterates takes one of several too."""
+    for value in values:
+        if isinstance(value, Undecided):
+            raise NotDecided(value)
+        if isinstance(value, Either) and name not in ("list", "tuple", "iter"):
+            raise _undecided(node, scope, "an argument depends on a condition")
 
 
 def context_function(name: str | None, context: Context) -> Callable[..., Any] | None:
@@ -655,10 +693,24 @@ def _method(node: ast.Call, function: ast.Attribute, scope: Scope) -> object:
     if not isinstance(value, (str, int, dict, list, tuple)) or isinstance(value, Namespace):
         raise _undecided(node, scope, "a method of something that is no constant")
     args, kwargs = arguments(node, scope)
+    if isinstance(value, dict) and function.attr == "get" and args:
+        default = args[1] if len(args) > 1 else None
+        if isinstance(args[0], Either):
+            found = [Conditional(value.get(a.value, default), a.when) for a in args[0].alternatives]
+            return Either(tuple(found))
+        if isinstance(args[0], Undecided) and len(value) <= _MAX_CASES:
+            return _cases(value, args[0], default)
     if kwargs or any(isinstance(v, (Either, Undecided)) for v in args):
         raise _undecided(node, scope, "an argument is undecided")
     found = getattr(value, function.attr)(*args)
     return list(found) if isinstance(value, dict) and function.attr != "get" else found
+
+
+def _cases(table: dict[Any, object], key: Undecided, default: object) -> Either:
+    """What a table gives for a key that is not known: each of its values under a condition."""
+    equal = [f"{key.text} == {_short(item) or item!r}" for item in table]
+    found = [Conditional(value, (text,)) for value, text in zip(table.values(), equal)]
+    return Either((*found, Conditional(default, tuple(map(negated, equal)))))
 
 
 def _as_list(value: object = ()) -> list[object]:

@@ -70,13 +70,32 @@ def same(one: object, other: object) -> bool:
     return bool(one == other)
 
 
+def is_sequence(value: object) -> bool:
+    """Whether a value is a list or a tuple of the source; records of ours are tuples too, and none."""
+    return type(value) in (list, tuple)
+
+
+def contradict(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether conditions exclude each other: `c` and `not (c)`, `x == 1` and `x == 2`."""
+    both = {*one, *other}
+    if any(f"not ({condition})" in both for condition in both):
+        return True
+    equalities = [c.rsplit(" == ", 1) for c in both if " == " in c and not c.startswith("not ")]
+    values: dict[str, str] = {}
+    for left, right in equalities:
+        is_literal = right.lstrip("-").isdigit() and " " not in left.strip("()")
+        if is_literal and values.setdefault(left, right) != right:
+            return True
+    return False
+
+
 def join(condition: str, negated: str, then: object, otherwise: object) -> object:
     """What a condition that is not decided chooses between."""
     if same(then, otherwise):
         return then
-    for kind in (list, tuple):
-        if isinstance(then, kind) and isinstance(otherwise, kind):
-            return _joined(condition, negated, list(then), list(otherwise))
+    if is_sequence(then) and type(then) is type(otherwise):
+        assert isinstance(then, (list, tuple)) and isinstance(otherwise, (list, tuple))
+        return _joined(condition, negated, list(then), list(otherwise))
     return Either((*_alternatives(then, condition), *_alternatives(otherwise, negated)))
 
 
