@@ -161,7 +161,9 @@ def _key_texts(key: ast.expr, function: str, flow: Flow) -> tuple[str, ...]:
             if key.func.id not in flow.host.functions:
                 break
             function = key.func.id
-            returns = [n for n in ast.walk(flow.host.functions[function]) if isinstance(n, ast.Return)]
+            returns = [
+                n for n in ast.walk(flow.host.functions[function]) if isinstance(n, ast.Return)
+            ]
             if not returns or returns[0].value is None:
                 break
             key = returns[0].value

@@ -196,7 +196,9 @@ class _Frame:
     def returned_value(self, node: ast.FunctionDef) -> object:
         """The value of a call. Raises NotDecided."""
         if not self.returned:
-            raise NotDecided(Undecided(node.name, node.lineno, "it returns nothing that is decided"))
+            raise NotDecided(
+                Undecided(node.name, node.lineno, "it returns nothing that is decided")
+            )
         if len(self.returned) == 1 and not self.returned[0].when:
             return self.returned[0].value
         values = [item.value for item in self.returned]

@@ -50,7 +50,11 @@ class Flow:
             seen.add((one, place))
             if isinstance(one, ast.Constant) and one.value is None:
                 continue
-            if isinstance(one, ast.Name) and one.id in self.kernels and not self._local(one.id, owner):
+            if (
+                isinstance(one, ast.Name)
+                and one.id in self.kernels
+                and not self._local(one.id, owner)
+            ):
                 kernels[one.id] = None
                 continue
             sources = list(self._sources(one, place, owner))
@@ -191,7 +195,9 @@ class Flow:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             inner = _inner_function(node.func.id, owner)
             if inner is not None:
-                returns = [n.value for n in ast.walk(inner) if isinstance(n, ast.Return) and n.value]
+                returns = [
+                    n.value for n in ast.walk(inner) if isinstance(n, ast.Return) and n.value
+                ]
                 return tuple(dict.fromkeys(map(ast.unparse, returns))) or (ast.unparse(node),)
         return (ast.unparse(node),)
 

@@ -159,9 +159,7 @@ def _referred(
             yield method, ()
 
 
-def _of_class(
-    name: str, node: ast.AST, host: Host
-) -> Iterator[tuple[str, tuple[Condition, ...]]]:
+def _of_class(name: str, node: ast.AST, host: Host) -> Iterator[tuple[str, tuple[Condition, ...]]]:
     """What using a class runs: `forward`, of a base class where it has none, and what gradients need."""
     for base in _bases(name, host):
         if f"{base}.forward" in host.functions:
@@ -255,7 +253,9 @@ def _binds(statement: ast.stmt, name: str) -> bool:
         names = [n for target in statement.targets for n in ast.walk(target)]
         return any(isinstance(n, ast.Name) and n.id == name for n in names)
     if isinstance(statement, ast.If):
-        return all(any(_binds(s, name) for s in side) for side in (statement.body, statement.orelse))
+        return all(
+            any(_binds(s, name) for s in side) for side in (statement.body, statement.orelse)
+        )
     if isinstance(statement, ast.With):
         return any(_binds(s, name) for s in statement.body)
     return False
@@ -273,7 +273,10 @@ def local_values(name: str, function: ast.AST) -> list[tuple[ast.expr, int | Non
     for node in ast.walk(function):
         if isinstance(node, ast.Assign):
             targets, value = node.targets, node.value
-        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr, ast.AugAssign)) and node.value is not None:
+        elif (
+            isinstance(node, (ast.AnnAssign, ast.NamedExpr, ast.AugAssign))
+            and node.value is not None
+        ):
             targets, value = [node.target], node.value
         else:
             continue

@@ -164,14 +164,14 @@ def _names(text: str) -> list[str]:
     return [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
 
 
-def _is_tuned(
-    nodes: Sequence[ast.expr], function: str, flow: Flow, caches: set[str]
-) -> bool:
+def _is_tuned(nodes: Sequence[ast.expr], function: str, flow: Flow, caches: set[str]) -> bool:
     """Whether an expression comes from a search, a cache that a search fills, or a function that searches."""
     searching = {name for name in flow.host.functions if flow.searches_in(name)}
     for expression in flow.expressions(nodes, function):
         for node in ast.walk(expression):
-            if isinstance(node, ast.Call) and (flow.is_search(node) or _named(node.func) in searching):
+            if isinstance(node, ast.Call) and (
+                flow.is_search(node) or _named(node.func) in searching
+            ):
                 return True
             if isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) in caches:
                 return True

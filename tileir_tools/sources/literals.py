@@ -394,7 +394,9 @@ def _binary(node: ast.BinOp, scope: Scope) -> object:
 
 
 def _concatenated(node: ast.AST, left: Any, right: Any, scope: Scope) -> object:
-    if type(left) is not type(right) and not any(isinstance(v, Conditional) for v in (*left, *right)):
+    if type(left) is not type(right) and not any(
+        isinstance(v, Conditional) for v in (*left, *right)
+    ):
         raise _undecided(node, scope, "a list and a tuple are not added")
     if len(left) + len(right) > MAX_ITEMS:
         raise _undecided(node, scope, f"more than {MAX_ITEMS} elements")
@@ -769,7 +771,9 @@ def _multiplied(value: object) -> object:
     found: Any = 1
     for item in _plain_items(value):
         found *= item
-        if not isinstance(found, (int, float)) or (isinstance(found, int) and found.bit_length() > MAX_BITS):
+        if not isinstance(found, (int, float)) or (
+            isinstance(found, int) and found.bit_length() > MAX_BITS
+        ):
             raise ValueError("no small number")
     return found
 

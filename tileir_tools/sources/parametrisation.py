@@ -134,7 +134,9 @@ def _axis(mark: ast.expr, scope: Scope) -> _Axis:
     if not {"argnames", "argvalues"} <= given.keys() or given.keys() & {"indirect"}:
         raise NotDecided(Undecided(text, mark.lineno, "names or values in another form"))
     names = _names(given["argnames"], scope)
-    rows = [_row(names, item, when, mark, scope) for item, when in _items(given["argvalues"], scope)]
+    rows = [
+        _row(names, item, when, mark, scope) for item, when in _items(given["argvalues"], scope)
+    ]
     ids = given.get("ids")
     return _Axis(names, rows, None if ids is None else scope.context.text(ids))
 
@@ -245,9 +247,7 @@ def body_scope(function: ast.FunctionDef, values: Mapping[str, object], scope: S
     return inner
 
 
-def skips_of(
-    function: ast.FunctionDef, values: Mapping[str, object], scope: Scope
-) -> list[Skip]:
+def skips_of(function: ast.FunctionDef, values: Mapping[str, object], scope: Scope) -> list[Skip]:
     """The skips that a configuration meets in the body of a test, up to the first sure one."""
     found: list[Skip] = []
 

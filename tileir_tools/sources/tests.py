@@ -199,9 +199,7 @@ def _last(text: str) -> str:
     return text.rpartition(".")[2]
 
 
-def _operations(
-    functions: Iterable[ast.AST], module: Scope, names: set[str]
-) -> Iterator[str]:
+def _operations(functions: Iterable[ast.AST], module: Scope, names: set[str]) -> Iterator[str]:
     """Public operations that are called: `package.ops.NAME`, and what is imported under one of the names."""
     imports = module.context.imports
     seen: set[str] = set()
@@ -279,7 +277,10 @@ def _compared_with(functions: Iterable[ast.FunctionDef]) -> Iterator[str]:
         for node in ast.walk(function):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 if node.func.attr == "assertCorrectness":
-                    second = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "ref_fn")]
+                    second = [
+                        *node.args[1:2],
+                        *(k.value for k in node.keywords if k.arg == "ref_fn"),
+                    ]
                     yield from (_last(ast.unparse(item)) for item in second)
 
 
