@@ -13,6 +13,8 @@ from tileir_tools.read import load, load_all
 
 TEXTS = Path(__file__).parent / "fixtures" / "text"
 KERNELS = Path(__file__).parent / "fixtures" / "kernels"
+# Tests of the project that `test_sources` reads, for PyTorch; they are not ours to run.
+collect_ignore = ["fixtures"]
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 

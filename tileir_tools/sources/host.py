@@ -1,0 +1,301 @@
+"""The functions of an operation's file, who refers to whom, and under which conditions.
+
+Place in the flow: files -> values -> **facts of an operation**; imports `literals`, `project`, `values`.
+A method is called `Class.method`. What is defined inside of a function belongs to it, kernels excepted.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from .literals import dotted
+from .project import PythonFile
+
+# The pass that a reference to a class of autograd reaches besides `forward`.
+BACKWARD = "the backward pass runs"
+_MAX_CHAINS = 64
+
+
+class Condition(NamedTuple):
+    """A condition on the way to a launch: its text, whether it holds there, its line."""
+
+    text: str
+    holds: bool
+    line: int
+
+
+class Chain(NamedTuple):
+    """A way from a registered function to a launch: functions in order, and all conditions on it."""
+
+    functions: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+
+
+class Edge(NamedTuple):
+    """A function refers to another, under conditions."""
+
+    caller: str
+    callee: str
+    conditions: tuple[Condition, ...]
+    line: int
+
+
+class Host(NamedTuple):
+    """All functions of a file that run on the host.
+
+    Attributes:
+        file: that they stand in.
+        imports: name -> what it stands for.
+        functions: name -> function.
+        classes: of the file.
+        parents: node -> the node that it stands in.
+        owners: node of a function -> the name of the function that it belongs to.
+    """
+
+    file: PythonFile
+    imports: Mapping[str, str]
+    functions: dict[str, ast.FunctionDef]
+    classes: dict[str, ast.ClassDef]
+    parents: dict[ast.AST, ast.AST]
+
+    def owner(self, node: ast.AST) -> str | None:
+        """The function that a node belongs to; None for a module's own statements."""
+        inside: list[ast.AST] = [node]
+        while (above := self.parents.get(inside[-1])) is not None:
+            inside.append(above)
+        for place, one in enumerate(reversed(inside)):
+            if isinstance(one, ast.FunctionDef):
+                above = list(reversed(inside))[place - 1]
+                return f"{above.name}.{one.name}" if isinstance(above, ast.ClassDef) else one.name
+        return None
+
+
+def host_of(file: PythonFile, imports: Mapping[str, str], kernels: set[str]) -> Host:
+    """The host functions of a file; `kernels` are the names of functions that run on the device."""
+    functions: dict[str, ast.FunctionDef] = {}
+    classes: dict[str, ast.ClassDef] = {}
+    for node in file.tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name not in kernels:
+            functions[node.name] = node
+        elif isinstance(node, ast.ClassDef):
+            classes[node.name] = node
+            for inner in node.body:
+                if isinstance(inner, ast.FunctionDef):
+                    functions[f"{node.name}.{inner.name}"] = inner
+    parents = {c: node for node in ast.walk(file.tree) for c in ast.iter_child_nodes(node)}
+    return Host(file, imports, functions, classes, parents)
+
+
+def enclosing_conditions(node: ast.AST, host: Host) -> tuple[Condition, ...]:
+    """Conditions of the function under which a node is reached, the outermost first.
+
+    What returned before it, under a condition, counts as that condition not holding.
+    """
+    found: list[Condition] = []
+    below = node
+    while (above := host.parents.get(below)) is not None:
+        found += reversed(list(_before(below, above)))
+        if isinstance(above, (ast.If, ast.IfExp)) and below is not above.test:
+            body = above.body if isinstance(above.body, list) else [above.body]
+            holds = any(below is one for one in body)
+            found.append(Condition(ast.unparse(above.test), holds, above.test.lineno))
+        if isinstance(above, ast.FunctionDef) and isinstance(
+            host.parents.get(above), (ast.Module, ast.ClassDef)
+        ):
+            break
+        below = above
+    return tuple(reversed(found))
+
+
+def _before(below: ast.AST, above: ast.AST) -> Iterator[Condition]:
+    """Conditions under which statements before this one leave the function."""
+    for block in (getattr(above, name, None) for name in ("body", "orelse", "finalbody")):
+        if not isinstance(block, list) or not any(below is one for one in block):
+            continue
+        for statement in block:
+            if statement is below:
+                return
+            if isinstance(statement, ast.If) and not statement.orelse:
+                if isinstance(statement.body[-1], ast.Return):
+                    test = statement.test
+                    yield Condition(ast.unparse(test), False, test.lineno)
+
+
+def edges_of(host: Host) -> list[Edge]:
+    """Who refers to whom, in the order of the file."""
+    found: list[Edge] = []
+    for caller, function in host.functions.items():
+        for node in ast.walk(function):
+            if not isinstance(node, (ast.Name, ast.Attribute)):
+                continue
+            for callee, extra in _referred(node, caller, host):
+                if callee != caller:
+                    conditions = (*enclosing_conditions(node, host), *extra)
+                    found.append(Edge(caller, callee, conditions, node.lineno))
+    return found
+
+
+def _referred(
+    node: ast.Name | ast.Attribute, caller: str, host: Host
+) -> Iterator[tuple[str, tuple[Condition, ...]]]:
+    if isinstance(node, ast.Name):
+        for value in module_values(node.id, host.file.tree):
+            for inner in ast.walk(value):
+                if isinstance(inner, ast.Name) and inner.id != node.id:
+                    yield from _referred(inner, caller, host)
+        above = host.parents.get(node)
+        of_class = isinstance(above, ast.Attribute) and node.id in host.classes
+        if node.id in host.functions and isinstance(node.ctx, ast.Load):
+            yield node.id, ()
+        elif node.id in host.classes and not (of_class and above.attr != "apply"):  # type: ignore[union-attr]
+            yield from _of_class(node.id, node, host)
+        return
+    if isinstance(node.value, ast.Name):
+        base = caller.partition(".")[0] if node.value.id in ("self", "cls") else node.value.id
+        method = f"{base}.{node.attr}"
+        if method in host.functions:
+            yield method, ()
+
+
+def _of_class(name: str, node: ast.AST, host: Host) -> Iterator[tuple[str, tuple[Condition, ...]]]:
+    """What using a class runs: `forward`, of a base class where it has none, and what gradients need."""
+    for base in _bases(name, host):
+        if f"{base}.forward" in host.functions:
+            yield f"{base}.forward", ()
+            if f"{base}.backward" in host.functions:
+                line = getattr(node, "lineno", 1)
+                yield f"{base}.backward", (Condition(BACKWARD, True, line),)
+            return
+
+
+def _bases(name: str, host: Host) -> Iterator[str]:
+    seen: set[str] = set()
+    waiting = [name]
+    while waiting:
+        one = waiting.pop(0)
+        if one in host.classes and one not in seen:
+            seen.add(one)
+            yield one
+            waiting += [b.id for b in host.classes[one].bases if isinstance(b, ast.Name)]
+
+
+def chains(starts: Sequence[str], goal: str, edges: Sequence[Edge]) -> tuple[Chain, ...]:
+    """All ways from functions to one, at most 64; conditions that stand on a way twice count once."""
+    leaving: dict[str, list[Edge]] = {}
+    for edge in edges:
+        leaving.setdefault(edge.caller, []).append(edge)
+    useful = _leading_to(goal, edges)
+    found: dict[Chain, None] = {}
+
+    def walk(at: str, way: tuple[str, ...], conditions: tuple[Condition, ...]) -> None:
+        if len(found) >= _MAX_CHAINS:
+            return
+        if at == goal:
+            found.setdefault(Chain(way, tuple(dict.fromkeys(conditions))))
+            return
+        for edge in leaving.get(at, ()):
+            if edge.callee in useful and edge.callee not in way:
+                walk(edge.callee, (*way, edge.callee), (*conditions, *edge.conditions))
+
+    for start in starts:
+        if start in useful:
+            walk(start, (start,), ())
+    return tuple(found)
+
+
+def _leading_to(goal: str, edges: Sequence[Edge]) -> set[str]:
+    found = {goal}
+    grown = True
+    while grown:
+        more = {edge.caller for edge in edges if edge.callee in found} - found
+        found |= more
+        grown = bool(more)
+    return found
+
+
+def module_values(name: str, tree: ast.Module) -> list[ast.expr]:
+    """What the statements of a module bind a name to."""
+    return [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id == name
+    ]
+
+
+def reaching_values(
+    name: str, function: ast.AST, use: ast.AST, host: Host
+) -> list[tuple[ast.expr, int | None]]:
+    """As `local_values`, without bindings that another one replaces on every way to a use."""
+    kept: list[tuple[ast.expr, int | None]] = []
+    below = use
+    while below is not function and (above := host.parents.get(below)) is not None:
+        if isinstance(above, (ast.For, ast.While)):
+            # What a round binds is there in the next one.
+            kept += local_values(name, above)
+        for block in (getattr(above, field, None) for field in ("body", "orelse", "finalbody")):
+            if isinstance(block, list) and any(below is one for one in block):
+                place = next(i for i, one in enumerate(block) if below is one)
+                for statement in reversed(block[:place]):
+                    kept += local_values(name, statement)
+                    if _binds(statement, name):
+                        return _once(kept)
+        below = above
+    return _once(kept) if kept and below is function else local_values(name, function)
+
+
+def _binds(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement surely binds a name."""
+    if isinstance(statement, ast.Assign):
+        names = [n for target in statement.targets for n in ast.walk(target)]
+        return any(isinstance(n, ast.Name) and n.id == name for n in names)
+    if isinstance(statement, ast.If):
+        return all(
+            any(_binds(s, name) for s in side) for side in (statement.body, statement.orelse)
+        )
+    if isinstance(statement, ast.With):
+        return any(_binds(s, name) for s in statement.body)
+    return False
+
+
+def _once(
+    values: list[tuple[ast.expr, int | None]],
+) -> list[tuple[ast.expr, int | None]]:
+    return list(dict.fromkeys(values))
+
+
+def local_values(name: str, function: ast.AST) -> list[tuple[ast.expr, int | None]]:
+    """What a function binds a name to: the expressions, and the place in them where it is taken apart."""
+    found: list[tuple[ast.expr, int | None]] = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        elif (
+            isinstance(node, (ast.AnnAssign, ast.NamedExpr, ast.AugAssign))
+            and node.value is not None
+        ):
+            targets, value = [node.target], node.value
+        else:
+            continue
+        for target in targets:
+            if isinstance(target, ast.Name) and target.id == name:
+                found.append((value, None))
+            elif isinstance(target, (ast.Tuple, ast.List)):
+                for place, item in enumerate(target.elts):
+                    if isinstance(item, ast.Name) and item.id == name:
+                        found.append(_element(value, place, len(target.elts)))
+    return found
+
+
+def _element(value: ast.expr, place: int, count: int) -> tuple[ast.expr, int | None]:
+    if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == count:
+        return value.elts[place], None
+    return value, place
+
+
+def is_call_of(node: ast.AST, names: Sequence[str], imports: Mapping[str, str]) -> bool:
+    """Whether a node calls one of some functions, named in full."""
+    return isinstance(node, ast.Call) and dotted(node.func, imports) in names
