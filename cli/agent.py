@@ -34,10 +34,22 @@ def command() -> None:
 
 @command.command(name="a")
 @click.argument("kernel")
-@click.option("--project", metavar="DIR", help="Checkout of TileGym, or of a project laid out like it; $TILEGYM_PATH.")
+@click.option(
+    "--project",
+    metavar="DIR",
+    help="Checkout of TileGym, or of a project laid out like it; $TILEGYM_PATH.",
+)
 @click.option("--out", metavar="DIR", help="The folder that holds KERNEL; $CUTILE_KERNEL_OUT_ROOT.")
-@click.option("--arch", metavar="ARCH", help="Target; by default that of the GPU, sm_100 without one.")
-@click.option("-k", "select", metavar="EXPRESSION", default="", help="Bound the tests that run, as pytest's -k.")
+@click.option(
+    "--arch", metavar="ARCH", help="Target; by default that of the GPU, sm_100 without one."
+)
+@click.option(
+    "-k",
+    "select",
+    metavar="EXPRESSION",
+    default="",
+    help="Bound the tests that run, as pytest's -k.",
+)
 @click.option(
     "--perf-log",
     "logs",
@@ -55,7 +67,13 @@ def command() -> None:
     help="What canonicalises reference IR.",
 )
 @click.option("--scripts", metavar="DIR", help="Run TileGym's shell validators in DIR as the gate.")
-@click.option("--timeout", type=click.IntRange(min=1), default=1800, show_default=True, help="Seconds of each run of the project's tests.")
+@click.option(
+    "--timeout",
+    type=click.IntRange(min=1),
+    default=1800,
+    show_default=True,
+    help="Seconds of each run of the project's tests.",
+)
 @click.help_option("-h", "--help")
 def agent_a(
     kernel: str,

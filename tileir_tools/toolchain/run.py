@@ -78,6 +78,7 @@ def run_tool(
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         stdout, stderr = process.communicate(timeout=timeout)
+        stderr = stderr or b""
     except subprocess.TimeoutExpired:
         _kill(process)
         message = f"{name}: killed: it took longer than {timeout:g} s"

@@ -170,7 +170,9 @@ def _log(backend: str, text: str, origin: str, path: str) -> Log | str:
     records = tuple(m for m in found.measurements if m.backend in (backend, None))
     if not records:
         return f"{path}: no record of {backend}"
-    return Log(backend, log_file(backend), tuple(m._replace(backend=backend) for m in records), origin)
+    return Log(
+        backend, log_file(backend), tuple(m._replace(backend=backend) for m in records), origin
+    )
 
 
 # -- given ------------------------------------------------------------------------------------------
@@ -193,7 +195,9 @@ def _given(request: Request, backend: str, files: Sequence[str]) -> Log | str:
 def _as_log(log: PerformanceLog, data: bytes, backend: str) -> str:
     """Records of another format as pytest and our plugin would have printed them."""
     digest = hashlib.sha256(data).hexdigest()
-    lines = [f"# Records of {backend} in {os.path.basename(log.path)} ({log.format}, sha256 {digest})"]
+    lines = [
+        f"# Records of {backend} in {os.path.basename(log.path)} ({log.format}, sha256 {digest})"
+    ]
     of_test: dict[str, list[Measurement]] = {}
     for m in log.measurements:
         if m.backend in (backend, None):
@@ -273,4 +277,3 @@ def _last(text: str) -> str:
 def baseline(benchmarks: Benchmarks, winner: str) -> Log | None:
     """The log of the backend that won, which is copied to `baseline_perf.txt`."""
     return next((log for log in benchmarks.logs if log.backend == winner), None)
-

@@ -13,11 +13,17 @@ from .structure import Found, Structure
 Configs = Mapping[str, Mapping[str, object]]
 
 
-def dispatch_condition(found: Found, structure: Structure, sources: Sources, configs: Configs) -> str:
+def dispatch_condition(
+    found: Found, structure: Structure, sources: Sources, configs: Configs
+) -> str:
     """One text: conditions of the source with their lines, then parameters that tell configurations apart."""
     if len(structure.variants) == 1:
         return "all configs"
-    parts = [*_in_source(found, sources), *_constants(found, structure), *_in_tests(found, structure, configs)]
+    parts = [
+        *_in_source(found, sources),
+        *_constants(found, structure),
+        *_in_tests(found, structure, configs),
+    ]
     if not parts:
         parts = [f"{len(found.labels)} of the configs, see config_to_variant"]
     return "; ".join(parts)

@@ -92,7 +92,7 @@ def _tests(sources: Sources) -> list[Any]:
 
 def _variant(request: Request, material: Material, found: Found) -> VariantEntry:
     mine = [item for item in material.installed if item.variant == found.name]
-    reference = next(item for item in mine if not item.dtypes)
+    reference = next(item for item in mine if not item.dtype)
     return VariantEntry(
         variant_name=found.name,
         variant_type="single" if len(material.structure.variants) == 1 else "structural",
@@ -102,7 +102,7 @@ def _variant(request: Request, material: Material, found: Found) -> VariantEntry
         ),
         reference_ir=reference.file,
         reference_backend=BACKEND,
-        supplements={item.dtypes: item.file for item in mine if item.dtypes},
+        supplements={item.dtype: item.file for item in mine if item.dtype},
         constants=({name: _scalar(v) for name, v in reference.row["constants"].items()},),
         autotune_configs=_tuning(found.tuned),
         selection=_selection(material.benchmarks, found.name),
@@ -202,7 +202,9 @@ def _overall(benchmarks: Benchmarks) -> Selection:
     if benchmarks.overall is None or not benchmarks.overall.choices:
         return Selection(BACKEND, {}, "not measured: no performance records")
     choice = benchmarks.overall.choices[0]
-    return Selection(_candidate(choice.winner), _candidates(choice.geomeans_ms), _method(choice.method))
+    return Selection(
+        _candidate(choice.winner), _candidates(choice.geomeans_ms), _method(choice.method)
+    )
 
 
 def _candidates(means: Mapping[str, float]) -> dict[str, float]:
@@ -257,8 +259,16 @@ def _perf_configs(material: Material) -> tuple[PerfTest, list[Undecided]]:
 
 def _idle(material: Material, labels: Sequence[str]) -> list[Undecided]:
     """Configurations that launched nothing: skipped, refused, or of a bounded run."""
-    launched = {id(material.configs[x]) for x in material.structure.config_to_variant if x in material.configs}
-    idle = {id(material.configs[label]): label for label in labels if id(material.configs[label]) not in launched}
+    launched = {
+        id(material.configs[x])
+        for x in material.structure.config_to_variant
+        if x in material.configs
+    }
+    idle = {
+        id(material.configs[label]): label
+        for label in labels
+        if id(material.configs[label]) not in launched
+    }
     if not idle:
         return []
     shown = ", ".join(list(idle.values())[:3])
@@ -301,7 +311,9 @@ def _tolerances(material: Material) -> tuple[dict[str, Tolerance], list[Undecide
             if before != one:
                 found[dtype] = Tolerance(min(before.atol, one.atol), min(before.rtol, one.rtol))
                 doubts.append(
-                    Undecided(f"tolerance of {dtype}", where, "tests have several; the strictest is taken")
+                    Undecided(
+                        f"tolerance of {dtype}", where, "tests have several; the strictest is taken"
+                    )
                 )
     return found, list(dict.fromkeys(doubts))
 
@@ -317,7 +329,7 @@ def _dtypes(material: Material) -> list[str]:
 
 
 def _policy(request: Request, material: Material) -> EntrySymbolPolicy:
-    structural = [item for item in material.installed if not item.dtypes]
+    structural = [item for item in material.installed if not item.dtype]
     return EntrySymbolPolicy(
         all(request.workspace.kernel in item.symbol for item in structural),
         any(item.proof is not None for item in structural),

@@ -99,7 +99,7 @@ def _run(request: Request, until: str) -> Answer:
     if last < STEPS.index("analysis"):
         return unfinished
     test = sources.parametrisation(structure.test)
-    configs = by_label(test, structure.config_to_variant) if test is not None else {}
+    configs = by_label(test) if test is not None else {}
     material = Material(sources, structure, configs, installed, benchmarks)
     analysis = describe(request, material)
     request.workspace.write(ANALYSIS, to_json(analysis) + "\n")
@@ -115,7 +115,10 @@ def selected_tests(request: Request, sources: Sources) -> str:
     """The expression of `-k` for the tests that are dumped: those that count, with our backend."""
     names = [p.name for p in (sources.tests.op, sources.tests.perf) if p is not None]
     parts = [f"({' or '.join(names)})"] if names else []
-    if any(c.name.lstrip("_").startswith(("backend", "framework", "perf")) for c in sources.tests.choices):
+    if any(
+        c.name.lstrip("_").startswith(("backend", "framework", "perf"))
+        for c in sources.tests.choices
+    ):
         parts.append("cutile and not cutile-rs and not cutile_rs")
     if request.select:
         parts.append(f"({request.select})")

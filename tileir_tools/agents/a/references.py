@@ -35,7 +35,7 @@ class Installed(NamedTuple):
 
     Attributes:
         variant: its name.
-        dtypes: of a supplement; "" for the structural reference.
+        dtype: of a supplement; "" for the structural reference.
         file: below the workspace.
         symbol: of the entry, as it stands in the file.
         row: of the manifest, the kernel that it is a dump of.
@@ -44,7 +44,7 @@ class Installed(NamedTuple):
     """
 
     variant: str
-    dtypes: str
+    dtype: str
     file: str
     symbol: str
     row: Row
@@ -62,18 +62,18 @@ def install_references(
         InputError: a file cannot be read or written.
     """
     planned = [
-        (variant, dtypes, row)
+        (variant, dtype, row)
         for variant in structure.variants
-        for dtypes, row in (("", variant.row), *((s.dtypes, s.row) for s in variant.supplements))
+        for dtype, row in (("", variant.row), *((s.dtype, s.row) for s in variant.supplements))
     ]
     aliases = _aliases(request, dumps, [row for _, _, row in planned])
     before = _installed_before(request.workspace)
-    files = {_file(v, dtypes): (v, dtypes, row) for v, dtypes, row in planned}
+    files = {_file(v, dtype): (v, dtype, row) for v, dtype, row in planned}
     # Written first, so that a run that is cut here leaves no file that nobody knows of.
     request.workspace.write(INSTALLED, json.dumps(sorted({*before, *files})))
     found = tuple(
-        _install(request, dumps, file, variant, dtypes, row, aliases)
-        for file, (variant, dtypes, row) in files.items()
+        _install(request, dumps, file, variant, dtype, row, aliases)
+        for file, (variant, dtype, row) in files.items()
     )
     kept = {name for item in found for name in (item.file, item.original) if name is not None}
     for name in sorted(before - kept):
@@ -84,9 +84,9 @@ def install_references(
     return found
 
 
-def _file(variant: Found, dtypes: str) -> str:
+def _file(variant: Found, dtype: str) -> str:
     stem = "reference" if variant.name == "default" else f"reference_{variant.name}"
-    return f"reference/supplements/{stem}_{dtypes}.mlir" if dtypes else f"reference/{stem}.mlir"
+    return f"reference/supplements/{stem}_{dtype}.mlir" if dtype else f"reference/{stem}.mlir"
 
 
 def _installed_before(workspace: Workspace) -> set[str]:
@@ -107,7 +107,7 @@ def _install(
     dumps: Dumps,
     file: str,
     variant: Found,
-    dtypes: str,
+    dtype: str,
     row: Row,
     aliases: Mapping[str, tuple[Path, AliasProof]],
 ) -> Installed:
@@ -116,12 +116,12 @@ def _install(
     found = aliases.get(row["bytecode"])
     if found is None:
         workspace.write(file, _canonical(request, own))
-        return Installed(variant.name, dtypes, file, row["symbol"], row, None, None)
+        return Installed(variant.name, dtype, file, row["symbol"], row, None, None)
     path, proof = found
     original = f"reference/orig_{Path(file).stem}.mlir.bak"
     workspace.write(original, _canonical(request, own))
     workspace.write(file, _canonical(request, path))
-    return Installed(variant.name, dtypes, file, proof.alias, row, proof, original)
+    return Installed(variant.name, dtype, file, proof.alias, row, proof, original)
 
 
 def _canonical(request: Request, path: Path) -> str:

@@ -57,9 +57,9 @@ def report(
         _list(structure.separations),
         "## Supplements",
         _list(
-            f"{item.file}: {item.variant}, {item.dtypes}"
+            f"{item.file}: {item.variant}, {item.dtype}"
             for item in material.installed
-            if item.dtypes
+            if item.dtype
         ),
         "## Dumps",
         _dumps(dumps),
@@ -75,9 +75,7 @@ def report(
     return "\n\n".join(parts) + "\n"
 
 
-def audit(
-    request: Request, dumps: Dumps, material: Material, checks: Sequence[Check]
-) -> str:
+def audit(request: Request, dumps: Dumps, material: Material, checks: Sequence[Check]) -> str:
     """The text of `reports/agent_logs/agent_a.md`: tools, environment, commands, files, outputs."""
     workspace = request.workspace
     tools = [f"{t.name}: {t.path or 'not found'} {t.version or ''}".rstrip() for t in all_tools()]
@@ -86,12 +84,12 @@ def audit(
         for pattern in ("*.txt", "reference/*", "reference/supplements/*")
         for name in workspace.names(pattern)
     ]
-    commands = [
-        f"{log.backend}: {log.origin}" for log in material.benchmarks.logs
-    ] or [
+    commands = [f"{log.backend}: {log.origin}" for log in material.benchmarks.logs] or [
         "to measure: "
         + shlex.join(
-            benchmark_command(request, [material.sources.target], material.structure.test, "cutile")[1:]
+            benchmark_command(
+                request, [material.sources.target], material.structure.test, "cutile"
+            )[1:]
         )
     ]
     script = dumps.manifest["script"]
@@ -181,7 +179,15 @@ def _benchmarks(benchmarks: Benchmarks) -> str:
                 ]
             )
     if rows:
-        head = ["backend", "direction", "method", "configs", "geomean ms", "n", "relative deviation"]
+        head = [
+            "backend",
+            "direction",
+            "method",
+            "configs",
+            "geomean ms",
+            "n",
+            "relative deviation",
+        ]
         parts.append(_table(head, rows))
     if benchmarks.selection is not None:
         parts.append(

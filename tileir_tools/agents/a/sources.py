@@ -95,7 +95,9 @@ def by_label(parametrisation: Parametrisation) -> dict[str, Mapping[str, object]
 
 
 def _is_backend(value: object) -> bool:
-    return isinstance(value, str) and not isinstance(value, Dtype) and backend_name(value) in BACKENDS
+    return (
+        isinstance(value, str) and not isinstance(value, Dtype) and backend_name(value) in BACKENDS
+    )
 
 
 def _is_ours(config: Configuration) -> bool:

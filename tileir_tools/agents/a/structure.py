@@ -22,10 +22,10 @@ Row = Mapping[str, Any]
 
 
 class Supplement(NamedTuple):
-    """The IR of a variant over other number formats: their names joined by `_`, the kernel's row,
-    conversions that it has and the variant's representative lacks."""
+    """The IR of a variant over another number format: its name, the kernel's row, conversions that it has
+    and the variant's representative lacks."""
 
-    dtypes: str
+    dtype: str
     row: Row
     conversions: tuple[str, ...]
 
@@ -141,12 +141,11 @@ def _found(
     mine = [launch for launch in launches if launch.row["bytecode"] in files]
     really = _launched(counting)
     labels = [launch.label for launch in really if launch.row["bytecode"] in files]
-    same_dtypes = [by_path[group.representative.file]] + [by_path[o.member.file] for o in group.others]
+    same_dtypes = [by_path[group.representative.file]] + [
+        by_path[o.member.file] for o in group.others
+    ]
     row = _representative(same_dtypes, really)
-    supplements = tuple(
-        Supplement("_".join(s.dtypes), by_path[s.representative.member.file], s.conversions)
-        for s in group.supplements
-    )
+    supplements = _supplements(group, by_path)
     values: dict[str, list[object]] = {}
     for each in rows:
         for constant, value in each["constants"].items():
@@ -167,6 +166,19 @@ def _found(
         {k: tuple(v) for k, v in values.items()},
         row["source"]["file"].replace("\\", "/").endswith("/" + source),
     )
+
+
+def _supplements(group: Group, by_path: Mapping[str, Row]) -> tuple[Supplement, ...]:
+    """One for each number format that the representative lacks; a second one of a format says nothing new."""
+    found: dict[str, Supplement] = {}
+    for item in group.supplements:
+        brought = [
+            d for d in item.dtypes if d not in group.representative.dtypes and d not in found
+        ]
+        if brought:
+            row = by_path[item.representative.member.file]
+            found[brought[0]] = Supplement(brought[0], row, item.conversions)
+    return tuple(found.values())
 
 
 def _representative(rows: Sequence[Row], really: Sequence[Launch]) -> Row:
