@@ -310,9 +310,10 @@ def main() -> None:
     cutile.launch = _launch(watch, cutile.launch)
     tune.exhaustive_search = _search(watch, tune.exhaustive_search)
     sys.argv = [request["script"], *request["arguments"]]
-    # As for a program that Python runs itself.
-    folder = "" if request["module"] else os.path.dirname(os.path.abspath(request["script"]))
-    sys.path[0] = folder or os.getcwd()
+    # As for a program that Python runs itself; with -P it puts no folder first.
+    if not getattr(sys.flags, "safe_path", False):
+        folder = "" if request["module"] else os.path.dirname(os.path.abspath(request["script"]))
+        sys.path[0] = folder or os.getcwd()
     device = device_of(request["arch"])
     with contextlib.ExitStack() as stack:
         if not request["launch"] and importlib.util.find_spec("torch") is not None:

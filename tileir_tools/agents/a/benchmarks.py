@@ -75,11 +75,6 @@ class Benchmarks(NamedTuple):
     missing: Mapping[str, str]
     notes: tuple[str, ...]
 
-    def geomeans(self, variant: str) -> Mapping[str, float]:
-        """Backend -> geometric mean in ms over a variant's configurations; empty where not measured."""
-        choices = self.selection.choices if self.selection is not None else ()
-        return next((c.geomeans_ms for c in choices if c.variant == variant), {})
-
 
 def log_file(backend: str) -> str:
     """Name of a backend's log in the kernel's folder."""

@@ -6,11 +6,12 @@ Place in the flow: sources, variants, records, reference IR -> **analysis.json**
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...analyze import analyze
 from ...analyze.facts import EntryFacts
+from ...bench import Choice
 from ...bench.node_ids import dtype_of
 from ...errors import TileIRError
 from ...model import Module
@@ -30,7 +31,7 @@ from ..analysis import (
     VariantEntry,
     VariantIR,
 )
-from .benchmarks import CANDIDATES, TIMED_TEST, Benchmarks
+from .benchmarks import TIMED_TEST, Benchmarks
 from .conditions import Configs, dispatch_condition
 from .references import Installed
 from .request import Request
@@ -57,17 +58,17 @@ def describe(request: Request, material: Material) -> Analysis:
     sources, structure = material.sources, material.structure
     operation = sources.operation
     variants = tuple(_variant(request, material, found) for found in structure.variants)
-    tuned = [config for found in structure.variants for config in found.tuned]
-    autotune = bool(tuned or operation.autotunes)
+    tuned = _tuning(config for found in structure.variants for config in found.tuned)
+    configs = tuned or _tuning(_in_source(sources))
     tolerances, doubts = _tolerances(material)
     perf_test, more_doubts = _perf_configs(material)
     return Analysis(
         kernel_name=request.workspace.kernel,
         source=operation.path,
-        launch_path="autotune" if autotune else "direct",
+        launch_path="autotune" if configs else "direct",
         pattern="single" if len(variants) == 1 else "multi_variant",
         ops_used=operation.ops,
-        selection=_overall(material.benchmarks),
+        selection=_overall(material),
         test_perf_configs=(perf_test,),
         variants=variants,
         config_to_variant=structure.config_to_variant,
@@ -76,9 +77,9 @@ def describe(request: Request, material: Material) -> Analysis:
         tolerance_source=_tolerance_source(sources),
         entry_symbol_policy=_policy(request, material),
         tests=tuple(f"{sources.target}::{p.name}" for p in _tests(sources)),
-        autotune_backends=(BACKEND,) if autotune else (),
+        autotune_backends=(BACKEND,) if configs else (),
         autotune_key=tuple(dict.fromkeys(k for tune in operation.autotunes for k in tune.key)),
-        autotune_configs=_tuning(tuned),
+        autotune_configs=configs,
         undecided=(*_unknown(sources), *doubts, *more_doubts, *_of_benchmarks(material)),
     )
 
@@ -105,7 +106,7 @@ def _variant(request: Request, material: Material, found: Found) -> VariantEntry
         supplements={item.dtype: item.file for item in mine if item.dtype},
         constants=({name: _scalar(v) for name, v in reference.row["constants"].items()},),
         autotune_configs=_tuning(found.tuned),
-        selection=_selection(material.benchmarks, found.name),
+        selection=_selection(material, found.name),
         ir=_ir(request, reference),
     )
 
@@ -119,6 +120,15 @@ def _tuning(configs: Iterable[object]) -> tuple[Mapping[str, Scalar], ...] | Non
         if row not in found:
             found.append(row)
     return tuple(found) or None
+
+
+def _in_source(sources: Sources) -> Iterator[object]:
+    """Configurations that the source searches, for an operation whose tests made no search."""
+    for tune in sources.operation.autotunes:
+        if not isinstance(tune.configs, Unknown):
+            yield from (
+                config.value for config in tune.configs if isinstance(config.value, Mapping)
+            )
 
 
 def _scalar(value: object) -> Scalar:
@@ -190,33 +200,23 @@ def _evidence(
 # -- backends ---------------------------------------------------------------------------------------
 
 
-def _selection(benchmarks: Benchmarks, variant: str) -> Selection | None:
-    means = benchmarks.geomeans(variant)
-    if not means:
-        return None
-    choice = next(c for c in benchmarks.selection.choices if c.variant == variant)  # type: ignore[union-attr]
-    return Selection(_candidate(choice.winner), _candidates(means), _method(choice.method))
+def _selection(material: Material, variant: str) -> Selection | None:
+    found = material.benchmarks.selection
+    choices = found.choices if found is not None else ()
+    choice = next((c for c in choices if c.variant == variant), None)
+    return None if choice is None else _chosen(material, choice)
 
 
-def _overall(benchmarks: Benchmarks) -> Selection:
-    if benchmarks.overall is None or not benchmarks.overall.choices:
+def _overall(material: Material) -> Selection:
+    overall = material.benchmarks.overall
+    if overall is None or not overall.choices:
         return Selection(BACKEND, {}, "not measured: no performance records")
-    choice = benchmarks.overall.choices[0]
-    return Selection(
-        _candidate(choice.winner), _candidates(choice.geomeans_ms), _method(choice.method)
-    )
+    return _chosen(material, overall.choices[0])
 
 
-def _candidates(means: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in means.items() if name in CANDIDATES}
-
-
-def _candidate(winner: str) -> str:
-    return winner if winner in CANDIDATES else BACKEND
-
-
-def _method(method: str) -> str:
-    return f"{method.upper()} geomean over test_perf configs"
+def _chosen(material: Material, choice: Choice) -> Selection:
+    method = f"{choice.method.upper()} geomean over {material.structure.test} configs"
+    return Selection(choice.winner, choice.geomeans_ms, method)
 
 
 def _of_benchmarks(material: Material) -> list[Undecided]:
@@ -264,11 +264,10 @@ def _idle(material: Material, labels: Sequence[str]) -> list[Undecided]:
         for x in material.structure.config_to_variant
         if x in material.configs
     }
-    idle = {
-        id(material.configs[label]): label
-        for label in labels
-        if id(material.configs[label]) not in launched
-    }
+    idle: dict[int, str] = {}
+    for label in labels:
+        if id(material.configs[label]) not in launched:
+            idle.setdefault(id(material.configs[label]), label)
     if not idle:
         return []
     shown = ", ".join(list(idle.values())[:3])

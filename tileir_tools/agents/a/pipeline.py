@@ -99,7 +99,7 @@ def _run(request: Request, until: str) -> Answer:
     if last < STEPS.index("analysis"):
         return unfinished
     test = sources.parametrisation(structure.test)
-    configs = by_label(test) if test is not None else {}
+    configs = by_label(test, structure.config_to_variant) if test is not None else {}
     material = Material(sources, structure, configs, installed, benchmarks)
     analysis = describe(request, material)
     request.workspace.write(ANALYSIS, to_json(analysis) + "\n")

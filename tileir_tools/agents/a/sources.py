@@ -6,7 +6,7 @@ Place in the flow: project -> **sources** -> variants, analysis; imports `tileir
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from ...bench.node_ids import BACKENDS, backend_name
@@ -76,11 +76,15 @@ def _capability(arch: str) -> tuple[int, int]:
 # -- configurations ---------------------------------------------------------------------------------
 
 
-def by_label(parametrisation: Parametrisation) -> dict[str, Mapping[str, object]]:
+def by_label(
+    parametrisation: Parametrisation, launched: Collection[str] = ()
+) -> dict[str, Mapping[str, object]]:
     """Label -> values of the configuration, without the backend: a label is what stands in a test's id.
 
     Ids depend on the project's `pytest_make_parametrize_id`; labels as TileGym's makes them and as
-    pytest does by itself are both in the answer. Configurations of other backends are left out.
+    pytest does by itself are both in the answer. Where ids are made by a function of the test, labels
+    that were launched, as many as there are configurations, stand for these in their order.
+    Configurations of other backends are left out.
     """
     found: dict[str, Mapping[str, object]] = {}
     axes = _axes(parametrisation)
@@ -91,6 +95,9 @@ def by_label(parametrisation: Parametrisation) -> dict[str, Mapping[str, object]
         for plain in (False, True):
             parts = [part for axis in axes if (part := axis.part(config, plain)) is not None]
             found.setdefault("-".join(parts) or parametrisation.name, values)
+    configs = list({id(values): values for values in found.values()}.values())
+    if len(configs) == len(launched) and not any(label in found for label in launched):
+        return dict(zip(launched, configs))
     return found
 
 
