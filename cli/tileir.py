@@ -29,6 +29,7 @@ _COMMANDS = {
     "print": "print",
     "rules": "rules",
     "show": "show",
+    "source": "source",
     "validate": "validate",
     "variants": "variants",
     "verify": "verify",

@@ -27,8 +27,9 @@ from .values import (
     join,
 )
 
-# Steps that reading one file may take, elements that a list may have, bits that a number may have.
-MAX_STEPS = 3_000_000
+# Steps that reading one file may take (of TileGym's, the longest takes 150 thousand), elements that a list
+# may have, bits that a number may have.
+MAX_STEPS = 1_000_000
 MAX_ITEMS = 200_000
 MAX_BITS = 4096
 # A name that a condition reads is written as what it stands for up to this many characters.
@@ -269,9 +270,9 @@ def _parts(target: ast.Tuple | ast.List, value: object, scope: Scope) -> Sequenc
     starred = any(isinstance(item, ast.Starred) for item in target.elts)
     if not starred and _has_parts(value, count):
         return value  # type: ignore[return-value]
-    if isinstance(value, Either) and not starred:
-        if all(_has_parts(item.value, count) for item in value.alternatives):
-            return [_part(value, place) for place in range(count)]
+    whole = value.alternatives if isinstance(value, Either) else ()
+    if isinstance(value, Either) and not starred and all(_has_parts(a.value, count) for a in whole):
+        return [_part(value, place) for place in range(count)]
     text = value.text if isinstance(value, Undecided) else scope.context.text(target)
     why = value.why if isinstance(value, Undecided) else "it is taken apart"
     line = value.line if isinstance(value, Undecided) else target.lineno
@@ -420,9 +421,9 @@ def _check_size(node: ast.BinOp, left: Any, right: Any, scope: Scope) -> None:
     """Refuse operations whose results are huge."""
     if isinstance(node.op, ast.Mult):
         for one, other in ((left, right), (right, left)):
-            if isinstance(one, (str, list, tuple)) and isinstance(other, int):
-                if len(one) * max(other, 0) > MAX_ITEMS:
-                    raise _undecided(node, scope, f"more than {MAX_ITEMS} elements")
+            repeated = isinstance(one, (str, list, tuple)) and isinstance(other, int)
+            if repeated and len(one) * max(other, 0) > MAX_ITEMS:
+                raise _undecided(node, scope, f"more than {MAX_ITEMS} elements")
     if isinstance(left, int) and isinstance(right, int):
         bits = left.bit_length()
         if isinstance(node.op, ast.Pow):
@@ -710,7 +711,7 @@ def _method(node: ast.Call, function: ast.Attribute, scope: Scope) -> object:
 
 def _cases(table: dict[Any, object], key: Undecided, default: object) -> Either:
     """What a table gives for a key that is not known: each of its values under a condition."""
-    equal = [f"{key.text} == {_short(item) or item!r}" for item in table]
+    equal = [f"{key.text} == {_short(item) or repr(item)}" for item in table]
     found = [Conditional(value, (text,)) for value, text in zip(table.values(), equal)]
     return Either((*found, Conditional(default, tuple(map(negated, equal)))))
 

@@ -25,7 +25,6 @@ from .literals import (
 from .project import PythonFile
 from .values import Either, Undecided
 
-
 # Calls that end a test.
 SKIPS = ("pytest.skip", "pytest.xfail")
 
