@@ -27,6 +27,7 @@ from tileir_tools.sources import (
     parse_python,
     read_operation,
     read_source,
+    read_tests,
 )
 from tileir_tools.sources.bodies import module_scope
 from tileir_tools.sources.literals import evaluate
@@ -440,6 +441,18 @@ def test_names_that_change_are_not_guessed() -> None:
     assert isinstance(value_of("a", "a = 1\nfor i in unknown():\n    a = 2\n"), Undecided)
     assert isinstance(value_of("a", "a = 1\nwhile unknown():\n    a += 1\n"), Undecided)
     assert isinstance(value_of("a", "if unknown():\n    a = 1\n"), Undecided)
+
+
+def test_methods_do_not_see_the_names_of_their_class(tmp_path: Path) -> None:
+    (tmp_path / "test_any.py").write_text(
+        "import pytest, torch\nLIMIT = 1\n"
+        "class Test_Any:\n    LIMIT = 2\n"
+        "    @pytest.mark.parametrize('dtype', [torch.float16])\n"
+        "    def test_op(self, dtype):\n"
+        "        self.assertCorrectness(f, g, {}, rtol=LIMIT, atol=self.LIMIT)\n"
+    )
+    (tolerance,) = read_tests("test_any.py", "any", str(tmp_path)).tolerances
+    assert (tolerance.rtol, tolerance.atol) == (1, 2)
 
 
 def test_generators_with_conditions() -> None:

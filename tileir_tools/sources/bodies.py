@@ -72,13 +72,14 @@ def module_scope(
 def class_scope(node: ast.ClassDef, module: Scope) -> Scope:
     """The names of a class, after its statements."""
     scope = Scope(module.context, module)
+    scope.is_class = True
     _Frame(scope).run(node.body)
     return scope
 
 
 def function_scope(function: Function) -> Scope:
     """A scope in which every parameter of a function is undecided, by its own name."""
-    scope = Scope(function.scope.context, function.scope)
+    scope = function.scope.inside()
     for argument in _parameters(function.node.args):
         scope.names[argument.arg] = Undecided(argument.arg, argument.lineno, "a parameter")
     return scope
@@ -247,7 +248,7 @@ class _Frame:
         function = call.func
         if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
             return False
-        method = self.scope.find(function.attr)[1]
+        method = self.scope.attribute(function.attr)[1]
         if function.value.id != "self" or not isinstance(method, Function):
             return False
         node, context = method.node, self.scope.context
@@ -385,7 +386,8 @@ class _Frame:
         return None
 
     def _copy(self, condition: str) -> _Frame:
-        scope = Scope(self.scope.context, self.scope.parent)
+        scope = Scope(self.scope.context, self.scope.parent, self.scope.owner)
+        scope.is_class = self.scope.is_class
         scope.names = dict(self.scope.names)
         path = self.path if condition in self.path else (*self.path, condition)
         return _Frame(scope, path, self.visitor)

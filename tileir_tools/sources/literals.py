@@ -111,14 +111,38 @@ class Context:
 
 
 class Scope:
-    """Names and what they are bound to, and the scope around."""
+    """Names and what they are bound to, and the scope around.
 
-    __slots__ = ("context", "names", "parent")
+    Attributes:
+        parent: the scope around; of a method, that around its class.
+        owner: the class whose attributes `self` and `cls` have in it.
+        is_class: whether it is that of a class, whose names its methods do not see by themselves.
+    """
 
-    def __init__(self, context: Context, parent: Scope | None = None):
+    __slots__ = ("context", "is_class", "names", "owner", "parent")
+
+    def __init__(self, context: Context, parent: Scope | None = None, owner: Scope | None = None):
         self.context = context
         self.parent = parent
+        self.owner = owner
+        self.is_class = False
         self.names: dict[str, object] = {}
+
+    def inside(self) -> Scope:
+        """The scope of a function that is defined in this one."""
+        return (
+            Scope(self.context, self.parent, self) if self.is_class else Scope(self.context, self)
+        )
+
+    def attribute(self, name: str) -> tuple[bool, object]:
+        """Whether the object of a method has an attribute, and what it is."""
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.owner is not None:
+                found = name in scope.owner.names
+                return found, scope.owner.names.get(name)
+            scope = scope.parent
+        return False, None
 
     def find(self, name: str) -> tuple[bool, object]:
         """Whether a name is bound, and to what."""
@@ -333,7 +357,7 @@ def _attribute(node: ast.Attribute, scope: Scope) -> object:
     if name in _CONSTANTS:
         return _CONSTANTS[name]
     if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
-        found, value = scope.find(node.attr)
+        found, value = scope.attribute(node.attr)
         if found and not isinstance(value, Undecided):
             return value
         raise _undecided(node, scope, "no constant of the class")
