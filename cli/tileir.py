@@ -30,6 +30,7 @@ _COMMANDS = {
     "print": "print",
     "rules": "rules",
     "show": "show",
+    "source": "source",
     "validate": "validate",
     "variants": "variants",
     "verify": "verify",

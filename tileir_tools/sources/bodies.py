@@ -72,13 +72,14 @@ def module_scope(
 def class_scope(node: ast.ClassDef, module: Scope) -> Scope:
     """The names of a class, after its statements."""
     scope = Scope(module.context, module)
+    scope.is_class = True
     _Frame(scope).run(node.body)
     return scope
 
 
 def function_scope(function: Function) -> Scope:
     """A scope in which every parameter of a function is undecided, by its own name."""
-    scope = Scope(function.scope.context, function.scope)
+    scope = function.scope.inside()
     for argument in _parameters(function.node.args):
         scope.names[argument.arg] = Undecided(argument.arg, argument.lineno, "a parameter")
     return scope
@@ -122,7 +123,7 @@ def _reassigned(tree: ast.Module) -> set[str]:
 
 def _filled(scope: Scope) -> set[str]:
     """Empty containers of a module: they are there to be filled when it runs."""
-    empty = ({}, [])
+    empty: tuple[object, ...] = ({}, [])
     return {name for name, value in scope.names.items() if any(same(value, e) for e in empty)}
 
 
@@ -211,7 +212,10 @@ class _Frame:
         return Either(tuple(self.returned))
 
     def run(self, body: Sequence[ast.stmt]) -> str | None:
-        """Run statements; how they end where that is not at their end: "return", "raise", "continue", "break"."""
+        """Run statements.
+
+        Says how they end where that is not at their end: "return", "raise", "continue" or "break".
+        """
         for statement in body:
             ended = self._statement(statement)
             if ended is not None:
@@ -235,8 +239,8 @@ class _Frame:
         if self.visitor is None:
             return False
         calls = [n for n in ast.walk(expression) if isinstance(n, ast.Call)]
-        # A list, so that all calls are told of.
-        return any([self._tell(call, self.visitor) for call in calls])
+        ends = [self._tell(call, self.visitor) for call in calls]
+        return any(ends)
 
     def _tell(self, call: ast.Call, following: _Following) -> bool:
         if following.visitor(Visited(call, self.scope, self.path)):
@@ -244,7 +248,7 @@ class _Frame:
         function = call.func
         if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
             return False
-        found, method = self.scope.find(function.attr)
+        method = self.scope.attribute(function.attr)[1]
         if function.value.id != "self" or not isinstance(method, Function):
             return False
         node, context = method.node, self.scope.context
@@ -382,7 +386,8 @@ class _Frame:
         return None
 
     def _copy(self, condition: str) -> _Frame:
-        scope = Scope(self.scope.context, self.scope.parent)
+        scope = Scope(self.scope.context, self.scope.parent, self.scope.owner)
+        scope.is_class = self.scope.is_class
         scope.names = dict(self.scope.names)
         path = self.path if condition in self.path else (*self.path, condition)
         return _Frame(scope, path, self.visitor)
@@ -414,6 +419,10 @@ class _Frame:
         except (NotDecided, TypeError, ValueError):
             return self._unknown_rounds(node)
         for item, when in rounds:
+            if self.scope.context.steps < 0:
+                # What the other rounds would have bound is not known.
+                self._forget(node.body)
+                return None
             if contradict(self.path, when):
                 continue
             before = self.path

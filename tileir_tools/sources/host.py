@@ -117,10 +117,11 @@ def _before(below: ast.AST, above: ast.AST) -> Iterator[Condition]:
         for statement in block:
             if statement is below:
                 return
-            if isinstance(statement, ast.If) and not statement.orelse:
-                if isinstance(statement.body[-1], ast.Return):
-                    test = statement.test
-                    yield Condition(ast.unparse(test), False, test.lineno)
+            if not isinstance(statement, ast.If) or statement.orelse:
+                continue
+            if isinstance(statement.body[-1], ast.Return):
+                text = ast.unparse(statement.test)
+                yield Condition(text, False, statement.test.lineno)
 
 
 def edges_of(host: Host) -> list[Edge]:

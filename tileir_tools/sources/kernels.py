@@ -126,7 +126,8 @@ def _kernel(
     keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
     helpers = tuple(_helpers(node, functions))
     bodies = [node, *(functions[name] for name in helpers)]
-    ops = dict.fromkeys(name for body in bodies for name in _calls(body, imports))
+    statements = [statement for body in bodies for statement in body.body]
+    ops = dict.fromkeys(name for one in statements for name in _calls(one, imports))
     return Kernel(
         node.name,
         min(node.lineno, *(d.lineno for d in node.decorator_list)),

@@ -27,8 +27,9 @@ from .values import (
     join,
 )
 
-# Steps that reading one file may take, elements that a list may have, bits that a number may have.
-MAX_STEPS = 3_000_000
+# Steps that reading one file may take (of TileGym's, the longest takes 150 thousand), elements that a list
+# may have, bits that a number may have.
+MAX_STEPS = 1_000_000
 MAX_ITEMS = 200_000
 MAX_BITS = 4096
 # A name that a condition reads is written as what it stands for up to this many characters.
@@ -110,14 +111,38 @@ class Context:
 
 
 class Scope:
-    """Names and what they are bound to, and the scope around."""
+    """Names and what they are bound to, and the scope around.
 
-    __slots__ = ("context", "names", "parent")
+    Attributes:
+        parent: the scope around; of a method, that around its class.
+        owner: the class whose attributes `self` and `cls` have in it.
+        is_class: whether it is that of a class, whose names its methods do not see by themselves.
+    """
 
-    def __init__(self, context: Context, parent: Scope | None = None):
+    __slots__ = ("context", "is_class", "names", "owner", "parent")
+
+    def __init__(self, context: Context, parent: Scope | None = None, owner: Scope | None = None):
         self.context = context
         self.parent = parent
+        self.owner = owner
+        self.is_class = False
         self.names: dict[str, object] = {}
+
+    def inside(self) -> Scope:
+        """The scope of a function that is defined in this one."""
+        return (
+            Scope(self.context, self.parent, self) if self.is_class else Scope(self.context, self)
+        )
+
+    def attribute(self, name: str) -> tuple[bool, object]:
+        """Whether the object of a method has an attribute, and what it is."""
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.owner is not None:
+                found = name in scope.owner.names
+                return found, scope.owner.names.get(name)
+            scope = scope.parent
+        return False, None
 
     def find(self, name: str) -> tuple[bool, object]:
         """Whether a name is bound, and to what."""
@@ -269,9 +294,9 @@ def _parts(target: ast.Tuple | ast.List, value: object, scope: Scope) -> Sequenc
     starred = any(isinstance(item, ast.Starred) for item in target.elts)
     if not starred and _has_parts(value, count):
         return value  # type: ignore[return-value]
-    if isinstance(value, Either) and not starred:
-        if all(_has_parts(item.value, count) for item in value.alternatives):
-            return [_part(value, place) for place in range(count)]
+    whole = value.alternatives if isinstance(value, Either) else ()
+    if isinstance(value, Either) and not starred and all(_has_parts(a.value, count) for a in whole):
+        return [_part(value, place) for place in range(count)]
     text = value.text if isinstance(value, Undecided) else scope.context.text(target)
     why = value.why if isinstance(value, Undecided) else "it is taken apart"
     line = value.line if isinstance(value, Undecided) else target.lineno
@@ -332,7 +357,7 @@ def _attribute(node: ast.Attribute, scope: Scope) -> object:
     if name in _CONSTANTS:
         return _CONSTANTS[name]
     if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
-        found, value = scope.find(node.attr)
+        found, value = scope.attribute(node.attr)
         if found and not isinstance(value, Undecided):
             return value
         raise _undecided(node, scope, "no constant of the class")
@@ -420,9 +445,9 @@ def _check_size(node: ast.BinOp, left: Any, right: Any, scope: Scope) -> None:
     """Refuse operations whose results are huge."""
     if isinstance(node.op, ast.Mult):
         for one, other in ((left, right), (right, left)):
-            if isinstance(one, (str, list, tuple)) and isinstance(other, int):
-                if len(one) * max(other, 0) > MAX_ITEMS:
-                    raise _undecided(node, scope, f"more than {MAX_ITEMS} elements")
+            repeated = isinstance(one, (str, list, tuple)) and isinstance(other, int)
+            if repeated and len(one) * max(other, 0) > MAX_ITEMS:
+                raise _undecided(node, scope, f"more than {MAX_ITEMS} elements")
     if isinstance(left, int) and isinstance(right, int):
         bits = left.bit_length()
         if isinstance(node.op, ast.Pow):
@@ -710,7 +735,7 @@ def _method(node: ast.Call, function: ast.Attribute, scope: Scope) -> object:
 
 def _cases(table: dict[Any, object], key: Undecided, default: object) -> Either:
     """What a table gives for a key that is not known: each of its values under a condition."""
-    equal = [f"{key.text} == {_short(item) or item!r}" for item in table]
+    equal = [f"{key.text} == {_short(item) or repr(item)}" for item in table]
     found = [Conditional(value, (text,)) for value, text in zip(table.values(), equal)]
     return Either((*found, Conditional(default, tuple(map(negated, equal)))))
 

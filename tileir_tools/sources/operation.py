@@ -17,7 +17,7 @@ from .host import Host, edges_of, host_of
 from .kernels import Kernel, kernels_of
 from .launches import Launch, launches_of
 from .literals import Scope, dotted, dtype_of, evaluate
-from .project import PythonFile, read_python
+from .project import PythonFile, depth_guarded, read_python
 from .values import Undecided
 
 # Methods and attributes of tensors that say, or change, how they lie in memory.
@@ -93,6 +93,11 @@ def read_operation(
         UsageError, InputError, ParseError: the file cannot be read.
     """
     file = read_python(path, project_root)
+    with depth_guarded(file.path):
+        return _operation(file, capability)
+
+
+def _operation(file: PythonFile, capability: tuple[int, int] | None) -> OperationSource:
     module = module_scope(file.tree, capability)
     imports = module.context.imports
     kernels = kernels_of(file, imports)

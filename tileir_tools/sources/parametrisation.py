@@ -25,7 +25,6 @@ from .literals import (
 from .project import PythonFile
 from .values import Either, Undecided
 
-
 # Calls that end a test.
 SKIPS = ("pytest.skip", "pytest.xfail")
 
@@ -237,7 +236,7 @@ def body_scope(function: ast.FunctionDef, values: Mapping[str, object], scope: S
 
     `arch` is the one fixture that is known where a device is assumed.
     """
-    inner = Scope(scope.context, scope)
+    inner = scope.inside()
     for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
         inner.names[argument.arg] = Undecided(argument.arg, argument.lineno, "a fixture")
     capability = scope.context.capability

@@ -10,14 +10,15 @@ import ast
 import os
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import Diagnostic, InputError, ParseError, UsageError
 from ..source import Source, Span
 
-# Bytes. The largest operation of TileGym has 60 thousand.
-MAX_FILE = 4 << 20
+# Bytes. The largest operation of TileGym has 50 thousand.
+MAX_FILE = 1 << 20
 
 
 class PythonFile(NamedTuple):
@@ -123,6 +124,15 @@ def parse_python(text: str, name: str) -> PythonFile:
         # A NUL byte, or expressions nested deeper than Python's own parser takes.
         message = f"{name}:1: error: no Python: {str(error) or 'nested too deeply'}"
         raise InputError(message) from None
+
+
+@contextmanager
+def depth_guarded(path: object) -> Iterator[None]:
+    """Work on the tree of a file. Raises InputError where it is nested deeper than Python can go."""
+    try:
+        yield
+    except RecursionError:
+        raise InputError(f"{path}:1: error: expressions are nested too deeply") from None
 
 
 def _diagnostic(text: str, name: str, error: SyntaxError) -> Diagnostic:

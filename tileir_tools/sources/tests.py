@@ -15,7 +15,7 @@ from typing import NamedTuple
 from .bodies import class_scope, module_scope
 from .literals import Scope, dotted
 from .parametrisation import Parametrisation, parametrisation
-from .project import PythonFile, read_python
+from .project import PythonFile, depth_guarded, read_python
 from .tolerances import DefaultTolerances, Tolerance, default_tolerances, tolerances
 from .values import Conditional, Undecided, bare
 
@@ -89,9 +89,6 @@ class TestSource(NamedTuple):
     extra_kwargs: dict[str, str]
     undecided: tuple[Undecided, ...]
 
-    # Not a test, whatever its name says to pytest.
-    __test__ = False
-
     @property
     def configurations(self) -> Parametrisation | None:
         """Those to measure: of `test_perf`, else of `test_op`."""
@@ -125,8 +122,9 @@ def read_tests(
     if Path(project_root, HARNESS).is_file():
         defaults = default_tolerances(read_python(HARNESS, project_root))
     functions = _known_functions(defaults, capability, backends)
-    module = module_scope(file.tree, capability, functions)
-    return _tests(file, {operation, *public_names}, defaults, module)
+    with depth_guarded(file.path):
+        module = module_scope(file.tree, capability, functions)
+        return _tests(file, {operation, *public_names}, defaults, module)
 
 
 def _known_functions(
@@ -249,15 +247,20 @@ def _references(
     named = [name for name in places if "reference" in name or name.startswith("ref_")]
     if not named:
         named = [n for n in _compared_with(functions) if n in places]
+    shown: set[str] = set()
     for name in sorted(dict.fromkeys(named), key=lambda n: (n != "reference", places[n].lineno)):
+        if name in shown:
+            continue
         node = places[name]
+        helpers = tuple(_helpers(name, places, file))
+        shown |= {helper.name for helper in helpers}
         yield Reference(
             name,
             source_text(node, file),
             file.path,
             _first_line(node),
             node.end_lineno or node.lineno,
-            tuple(_helpers(name, places, file)),
+            helpers,
         )
 
 
@@ -275,13 +278,11 @@ def _bound(body: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
 def _compared_with(functions: Iterable[ast.FunctionDef]) -> Iterator[str]:
     for function in functions:
         for node in ast.walk(function):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                if node.func.attr == "assertCorrectness":
-                    second = [
-                        *node.args[1:2],
-                        *(k.value for k in node.keywords if k.arg == "ref_fn"),
-                    ]
-                    yield from (_last(ast.unparse(item)) for item in second)
+            if not isinstance(node, ast.Call):
+                continue
+            if getattr(node.func, "attr", None) == "assertCorrectness":
+                named = [k.value for k in node.keywords if k.arg == "ref_fn"]
+                yield from (_last(ast.unparse(item)) for item in (*node.args[1:2], *named))
 
 
 def _helpers(name: str, places: dict[str, ast.stmt], file: PythonFile) -> Iterator[Helper]:
@@ -292,10 +293,11 @@ def _helpers(name: str, places: dict[str, ast.stmt], file: PythonFile) -> Iterat
         for node in ast.walk(places[waiting.pop()]):
             used = node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)
             definition = places.get(used) if isinstance(used, str) else None
-            if isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
-                if used not in reached and used != name and not _is_test(definition):
-                    reached.add(str(used))
-                    waiting.append(str(used))
+            if not isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
+                continue
+            if used not in reached and used != name and not _is_test(definition):
+                reached.add(str(used))
+                waiting.append(str(used))
     for used in sorted(reached, key=lambda n: places[n].lineno):
         yield Helper(used, source_text(places[used], file), _first_line(places[used]))
 
@@ -319,11 +321,11 @@ def _extra_kwargs(functions: Iterable[ast.FunctionDef], scope: Scope) -> dict[st
     found: dict[str, str] = {}
     for function in functions:
         for node in ast.walk(function):
-            if isinstance(node, ast.keyword) and node.arg == "extra_test_kwargs":
-                if isinstance(node.value, ast.Dict):
-                    for key, value in zip(node.value.keys, node.value.values):
-                        if isinstance(key, ast.Constant):
-                            found.setdefault(str(key.value), scope.context.text(value))
+            if not isinstance(node, ast.keyword) or not isinstance(node.value, ast.Dict):
+                continue
+            for key, value in zip(node.value.keys, node.value.values):
+                if node.arg == "extra_test_kwargs" and isinstance(key, ast.Constant):
+                    found.setdefault(str(key.value), scope.context.text(value))
     return found
 
 

@@ -34,7 +34,7 @@ class Either(NamedTuple):
 
 
 class Dtype(str):
-    """A number format of torch by its name: `torch.half` is `float16`. No plain string equals it in a source."""
+    """A number format of torch by its name: `torch.half` is `float16`."""
 
     __slots__ = ()
 
@@ -94,7 +94,8 @@ def join(condition: str, negated: str, then: object, otherwise: object) -> objec
     if same(then, otherwise):
         return then
     if is_sequence(then) and type(then) is type(otherwise):
-        assert isinstance(then, (list, tuple)) and isinstance(otherwise, (list, tuple))
+        assert isinstance(then, (list, tuple))
+        assert isinstance(otherwise, (list, tuple))
         return _joined(condition, negated, list(then), list(otherwise))
     return Either((*_alternatives(then, condition), *_alternatives(otherwise, negated)))
 
