@@ -19,7 +19,6 @@ from tileir_tools.errors import UsageError
 from .running import write_output
 
 if TYPE_CHECKING:
-    from tileir_tools.agents.a import Request
     from tileir_tools.agents.a.request import Say
 
 # As `agents.a.STEPS`, which importing this module should not have to load.
@@ -162,7 +161,7 @@ def _progress() -> Iterator[Say]:
     """Says what a run does: on a terminal, where rich is installed, with a spinner for the step at hand."""
     if sys.stderr.isatty():
         try:
-            from rich.console import Console
+            from rich.console import Console  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
             pass
         else:

@@ -1,7 +1,7 @@
 """The gate at the end of an agent's run: validators as commands, what they print, and the verdict.
 
-Place in the flow: artifacts -> **gate** -> final response; imports `workspace`, `toolchain.run`. The validators run as
-processes of their own, so that what the response shows is what anybody gets who types the same.
+Place in the flow: artifacts -> **gate** -> final response; imports `workspace`, `toolchain.run`. The validators
+run as processes of their own, so that what the response shows is what anybody gets who types the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A pytest plugin that times what correctness tests compare: `pytest -p tileir_tools.bench.timed_checks`.
 
 Place in the flow: tests of a project -> records. Some operations of TileGym have no `test_perf`. Their
-`test_op` hands the operation and its reference to `assertCorrectness`; once that has passed, both are timed here by
+`test_op` hands the operation and its reference to `assertCorrectness`; once that has passed, both are timed by
 the project's own `benchmark_framework`, as `test_perf` does it, and recorded in the same property.
 """
 

@@ -1,7 +1,7 @@
 """Step 3 of agent A: performance records of each backend, taken or measured, and the winner per variant.
 
-Place in the flow: tests of a project, or logs -> **records** -> analysis; imports `bench`, `toolchain.run`. The log
-of a backend lies in the kernel's folder as `baseline_perf_BACKEND.txt`, as pytest printed it; records that were
+Place in the flow: tests of a project, or logs -> **records** -> analysis; imports `bench`, `toolchain.run`. The
+log of a backend lies in the kernel's folder as `baseline_perf_BACKEND.txt`, as pytest printed it; records that were
 given as JUnit XML are written as such a log. What lies there already is not measured again.
 """
 
@@ -21,6 +21,7 @@ from ...errors import TileIRError, ToolError
 from ...toolchain.run import run_tool
 from .captures import has_gpu, test_variables
 from .request import Request
+from .sources import BACKEND, Sources
 
 # Backends whose Tile IR can be the reference, and what they are timed beside.
 CANDIDATES = ("cutile", "triton_tileir", "triton")
@@ -82,13 +83,13 @@ def log_file(backend: str) -> str:
 
 
 def take_benchmarks(
-    request: Request, targets: Sequence[str], test: str, config_to_variant: Mapping[str, str]
+    request: Request, sources: Sources, test: str, config_to_variant: Mapping[str, str]
 ) -> Benchmarks:
     """Records of all backends: those that were given, lie there from an earlier run, or are measured now.
 
     Args:
         request: with `logs`, where they are given.
-        targets: the test file, or the class in it.
+        sources: of the operation and its tests.
         test: function whose configurations count.
         config_to_variant: label of a configuration -> variant.
 
@@ -99,7 +100,7 @@ def take_benchmarks(
     logs: list[Log] = []
     missing: dict[str, str] = {}
     for backend in (*CANDIDATES[:2], *BESIDE):
-        found = _of_backend(request, targets, test, backend)
+        found = _of_backend(request, sources, test, backend)
         if isinstance(found, Log):
             logs.append(found)
             spread = f"{len(found.records)} records"
@@ -125,7 +126,7 @@ def take_benchmarks(
     return Benchmarks(tuple(logs), selection, overall, missing, tuple(notes))
 
 
-def _of_backend(request: Request, targets: Sequence[str], test: str, backend: str) -> Log | str:
+def _of_backend(request: Request, sources: Sources, test: str, backend: str) -> Log | str:
     """Records of one backend, or why there are none."""
     given = request.logs.get(backend, ())
     if given:
@@ -148,7 +149,9 @@ def _of_backend(request: Request, targets: Sequence[str], test: str, backend: st
         return "Triton-TileIR is not installed"
     if not has_gpu():
         return "no GPU to measure on"
-    return _measured(request, targets, test, backend)
+    if backend != BACKEND and not sources.takes_backends(test):
+        return "the tests measure one backend"
+    return _measured(request, sources, test, backend)
 
 
 def _has_triton_tileir() -> bool:
@@ -206,8 +209,8 @@ def _as_log(log: PerformanceLog, data: bytes, backend: str) -> str:
 # -- measured ---------------------------------------------------------------------------------------
 
 
-def _measured(request: Request, targets: Sequence[str], test: str, backend: str) -> Log | str:
-    command = benchmark_command(request, targets, test, backend)
+def _measured(request: Request, sources: Sources, test: str, backend: str) -> Log | str:
+    command = benchmark_command(request, sources, test, backend)
     request.say("benchmark", f"{backend}: {' '.join(command[3:])}")
     environment = {**os.environ, **test_variables(request), **ENVIRONMENT}
     # Events go to the standard error, at once: so does the rest, or it would come too late.
@@ -234,23 +237,22 @@ def _measured(request: Request, targets: Sequence[str], test: str, backend: str)
     return _log(backend, text, " ".join(command[1:]), str(path))
 
 
-def benchmark_command(
-    request: Request, targets: Sequence[str], test: str, backend: str
-) -> list[str]:
+def benchmark_command(request: Request, sources: Sources, test: str, backend: str) -> list[str]:
     """How the tests of one backend are timed: program and arguments."""
-    parts = [test, backend, *([f"({request.select})"] if request.select else [])]
     plugins = ["-p", "tileir_tools.bench.pytest_plugin", "--print-record"]
     if test != TIMED_TEST:
         plugins += ["-p", "tileir_tools.bench.timed_checks"]
+    selected = expression(sources, test, backend)
+    if request.select:
+        selected = f"{selected} and ({request.select})"
     junit = request.workspace.path(f"reports/agent_logs/junit_{backend}.xml")
-    expression = " and ".join(parts) + _others(backend)
     return [
         sys.executable,
         "-m",
         "pytest",
-        *targets,
+        sources.target,
         "-k",
-        expression,
+        selected,
         *plugins,
         f"--junitxml={junit}",
         "-sv",
@@ -259,9 +261,13 @@ def benchmark_command(
     ]
 
 
-def _others(backend: str) -> str:
-    """Backends whose names have this one in them: `-k cutile` would take `cutile-rs` too."""
-    return " and not cutile-rs and not cutile_rs" if backend == "cutile" else ""
+def expression(sources: Sources, test: str, backend: str) -> str:
+    """What selects a test function's runs of a backend, for `-k`."""
+    if not sources.takes_backends(test):
+        return test
+    # `-k cutile` alone would take `cutile-rs` too.
+    others = " and not cutile-rs and not cutile_rs" if backend == BACKEND else ""
+    return f"{test} and {backend}{others}"
 
 
 def _last(text: str) -> str:

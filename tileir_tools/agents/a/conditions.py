@@ -1,4 +1,4 @@
-"""When a variant is dispatched: what the source says on the way to its launch, and what its tests have in common.
+"""When a variant is dispatched: what the source says on the way to its launch, and what its tests share.
 
 Place in the flow: sources, variants -> **conditions** -> analysis; imports `sources`, `structure`.
 """

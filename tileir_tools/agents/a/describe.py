@@ -16,7 +16,8 @@ from ...bench.node_ids import dtype_of
 from ...errors import TileIRError
 from ...model import Module
 from ...read import load
-from ...sources import Dtype, Undecided as Unknown
+from ...sources import Dtype
+from ...sources import Undecided as Unknown
 from ..analysis import (
     Analysis,
     Conversion,
@@ -147,7 +148,7 @@ def _ir(request: Request, item: Installed) -> VariantIR:
         entry=facts.symbol,
         file=item.file,
         fingerprints=dict(prints._asdict()) if prints is not None else {},
-        hints={a: {k: v for k, v in hints.items()} for a, hints in facts.hints.items()},
+        hints={arch: dict(hints) for arch, hints in facts.hints.items()},
         tile_shapes=tuple(dict.fromkeys(shapes)),
         mma=tuple(MatrixProduct(m.op, m.lhs, m.rhs, m.accumulator) for m in facts.mma),
         ftof=tuple(

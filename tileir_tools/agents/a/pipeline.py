@@ -13,14 +13,14 @@ from typing import NamedTuple
 from ...errors import TileIRError
 from ..analysis import Analysis, to_json
 from ..gate import BLOCKED, BLOCKED_FILE, EXIT_CODES, FAIL_FIXABLE, PASS, Check, final_response
-from .benchmarks import Benchmarks, baseline, take_benchmarks
+from .benchmarks import Benchmarks, baseline, expression, take_benchmarks
 from .captures import Dumps, dump_tests
 from .describe import Material, describe
 from .gate import run_gate
 from .references import install_references
 from .reports import AUDIT, REPORT, audit, report
 from .request import Request
-from .sources import Sources, by_label, read_sources
+from .sources import BACKEND, Sources, by_label, read_sources
 from .structure import find_variants
 
 ANALYSIS = "reference/analysis.json"
@@ -90,9 +90,7 @@ def _run(request: Request, until: str) -> Answer:
     request.say("variants", ", ".join(f"{v.name} ({v.function})" for v in structure.variants))
     if last < STEPS.index("benchmark"):
         return unfinished
-    benchmarks = take_benchmarks(
-        request, [sources.target], structure.test, structure.config_to_variant
-    )
+    benchmarks = take_benchmarks(request, sources, structure.test, structure.config_to_variant)
     if last < STEPS.index("reference"):
         return unfinished
     installed = install_references(request, dumps, structure)
@@ -113,16 +111,10 @@ def _run(request: Request, until: str) -> Answer:
 
 def selected_tests(request: Request, sources: Sources) -> str:
     """The expression of `-k` for the tests that are dumped: those that count, with our backend."""
-    names = [p.name for p in (sources.tests.op, sources.tests.perf) if p is not None]
-    parts = [f"({' or '.join(names)})"] if names else []
-    if any(
-        c.name.lstrip("_").startswith(("backend", "framework", "perf"))
-        for c in sources.tests.choices
-    ):
-        parts.append("cutile and not cutile-rs and not cutile_rs")
-    if request.select:
-        parts.append(f"({request.select})")
-    return " and ".join(parts)
+    tests = [p.name for p in (sources.tests.op, sources.tests.perf) if p is not None]
+    parts = [expression(sources, test, BACKEND) for test in tests]
+    selected = " or ".join(f"({part})" for part in parts)
+    return f"({selected}) and ({request.select})" if request.select else selected
 
 
 def copy_baseline(request: Request, benchmarks: Benchmarks, analysis: Analysis) -> None:

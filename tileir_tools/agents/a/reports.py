@@ -17,6 +17,7 @@ from .benchmarks import ENVIRONMENT, TIMED_TEST, Benchmarks, benchmark_command
 from .captures import Dumps
 from .describe import Material
 from .request import Request
+from .sources import BACKEND
 
 REPORT = "reports/agent_a.md"
 AUDIT = "reports/agent_logs/agent_a.md"
@@ -87,9 +88,7 @@ def audit(request: Request, dumps: Dumps, material: Material, checks: Sequence[C
     commands = [f"{log.backend}: {log.origin}" for log in material.benchmarks.logs] or [
         "to measure: "
         + shlex.join(
-            benchmark_command(
-                request, [material.sources.target], material.structure.test, "cutile"
-            )[1:]
+            benchmark_command(request, material.sources, material.structure.test, BACKEND)[1:]
         )
     ]
     script = dumps.manifest["script"]

@@ -1,6 +1,7 @@
 """Step 1 of agent A: what the operation's source and tests say, and the configurations of its tests by label.
 
-Place in the flow: project -> **sources** -> variants, analysis; imports `tileir_tools.sources`, `bench.node_ids`.
+Place in the flow: project -> **sources** -> variants, analysis; imports the package `sources`,
+`bench.node_ids`.
 """
 
 from __future__ import annotations
@@ -42,6 +43,14 @@ class Sources(NamedTuple):
         """The configurations of a test function."""
         found = (self.tests.op, self.tests.perf, *self.tests.others)
         return next((p for p in found if p is not None and p.name == test), None)
+
+    def takes_backends(self, test: str) -> bool:
+        """Whether a test function runs once for each backend; where the source does not say, whether it
+        has a list of backends."""
+        found = self.parametrisation(test)
+        if found is None or found.undecided:
+            return bool(self.tests.choices)
+        return any(_is_backend(v) for config in found.configs for v in config.values.values())
 
 
 def read_sources(request: Request) -> Sources:
