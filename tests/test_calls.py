@@ -403,6 +403,10 @@ def test_torch_believes_in_a_device(tmp_path: Path, tensors: str) -> None:
         with torch.cuda.stream(torch.cuda.current_stream()):
             ct.launch(torch.cuda.current_stream(), (1,), scale, (a[:, :16], c, 2.0, 16))
         torch.cuda.synchronize()
+        from torch.profiler import ProfilerActivity, profile
+        with profile(activities=[ProfilerActivity.CUDA]) as profiled:
+            torch.cuda.synchronize()
+        assert sum(event.count for event in profiled.key_averages()) == 0
         assert torch.allclose(a, a)
         """,
     )

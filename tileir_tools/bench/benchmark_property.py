@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 
 from .node_ids import NodeId, backend_name
-from .records import Config, KernelTime, Measurement
+from .records import METHODS, Config, KernelTime, Measurement
 
 _DIRECTIONS = ("forward", "backward")
 
@@ -72,18 +72,24 @@ def _measurement(
 
 
 def method_of(result: dict[object, object]) -> str:
-    """How a result was measured, read off the result itself.
+    """How a result was measured: as it says itself (`method`), else read off its numbers.
 
-    Only event timing records quantiles (`iqr`). CUPTI's times are whole nanoseconds; events and graphs
-    give single-precision milliseconds. TileGym times some backward passes with events under CUPTI=1 too.
-    The numbers have to be as they were measured: rounded ones look like whole nanoseconds.
+    Only event timing records quantiles (`iqr`). CUPTI's times are whole nanoseconds, and so their median is
+    a multiple of half a nanosecond; events and graphs give single-precision milliseconds. TileGym times some
+    backward passes with events under CUPTI=1 too. The numbers have to be as they were measured: rounded
+    ones look like whole nanoseconds.
     """
+    said = result.get("method")
+    if isinstance(said, str) and said in METHODS:
+        return said
     if "iqr" in result or "q25" in result:
         return "cuda_event"
-    samples = [number(result.get(key)) for key in ("median", "min", "max")]
-    # A call of more than a day is no time, and beyond what this test can tell.
-    known = [s for s in samples if s is not None and 0 < s < 1e8]
-    if known and all(abs(s * 1e6 - round(s * 1e6)) < 1e-6 for s in known):
+    median, *ends = (number(result.get(key)) for key in ("median", "min", "max"))
+    # In units that the sample has to be a whole number of; more than a day is no time, and beyond
+    # what this test can tell.
+    counts = [s * 2e6 for s in (median,) if s is not None and 0 < s < 1e8]
+    counts += [s * 1e6 for s in ends if s is not None and 0 < s < 1e8]
+    if counts and all(abs(count - round(count)) < 1e-6 for count in counts):
         return "cupti"
     return "unknown"
 

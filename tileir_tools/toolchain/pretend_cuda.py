@@ -151,6 +151,23 @@ def _answer(torch: Any, device: Device) -> None:
         setattr(torch.cuda, name, _always(None))
     for name in ("stream", "device", "device_of"):
         setattr(torch.cuda, name, _always(nullcontext()))
+    # A program has the profiler under any of these names.
+    for home in (importlib.import_module("torch.profiler"), torch.autograd.profiler):
+        home.profile = _Profile
+
+
+class _Profile:
+    """Stands in the place of PyTorch's profiler: nothing ran on the device that is not there."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.start = self.stop = self.step = _always(None)
+        self.events = self.key_averages = _always([])
+
+    def __enter__(self) -> _Profile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
 
 
 def _always(value: Any) -> Any:

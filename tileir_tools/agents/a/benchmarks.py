@@ -1,8 +1,8 @@
 """Step 3 of agent A: performance records of each backend, taken or measured, and the winner per variant.
 
 Place in the flow: tests of a project, or logs -> **records** -> analysis; imports `bench`, `toolchain.run`. The
-log of a backend lies in the kernel's folder as `baseline_perf_BACKEND.txt`, as pytest printed it; records that were
-given as JUnit XML are written as such a log. What lies there already is not measured again.
+log of a backend lies in the kernel's folder as `baseline_perf_BACKEND.txt`, as pytest printed it; records that
+were given as JUnit XML are written as such a log. What lies there already is not measured again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Steps 4 and 5 of agent A: reference IR and supplements in their places, under names that say the operation.
 
 Place in the flow: variants -> **reference IR**; imports `captures`, `structure`, `diff.alias`, `toolchain`. An
-entry whose symbol does not hold the operation's name is dumped again as `{op}__{function}` and put in place only
-where the proof says that it is the same kernel.
+entry whose symbol does not hold the operation's name is dumped again as `{op}__{function}` and put in place
+only where the proof says that it is the same kernel.
 """
 
 from __future__ import annotations

@@ -93,12 +93,12 @@ def by_label(
     Ids depend on the project's `pytest_make_parametrize_id`; labels as TileGym's makes them and as
     pytest does by itself are both in the answer. Where ids are made by a function of the test, labels
     that were launched, as many as there are configurations, stand for these in their order.
-    Configurations of other backends are left out.
+    Configurations of other backends, and those that are surely skipped, are left out.
     """
     found: dict[str, Mapping[str, object]] = {}
     axes = _axes(parametrisation)
     for config in parametrisation.configs:
-        if not _is_ours(config):
+        if config.skipped is not None or not _is_ours(config):
             continue
         values = {k: v for k, v in config.values.items() if not _is_backend(v)}
         for plain in (False, True):
