@@ -134,9 +134,8 @@ def _finish(
 ) -> Answer:
     why = [f"exit={check.code}: {check.command}" for check in checks if check.code != 0]
     verdict = FAIL_FIXABLE if why else PASS
-    missing = _missing(material.benchmarks)
-    if missing and not why:
-        verdict, why = BLOCKED, missing
+    if not why and (lacking := missing(material.benchmarks)):
+        verdict, why = BLOCKED, lacking
     request.workspace.write(
         REPORT, report(request, dumps, material, analysis, checks, verdict, why)
     )
@@ -148,12 +147,19 @@ def _finish(
     return Answer(verdict, tuple(why), checks)
 
 
-def _missing(benchmarks: Benchmarks) -> list[str]:
-    """What a trustworthy choice of the reference lacks: records of cuTile."""
-    if any(log.backend == "cutile" for log in benchmarks.logs):
-        return []
-    why = benchmarks.missing.get("cutile", "no records")
-    return [f"no performance records of cutile: {why}; give them by --perf-log cutile=FILE"]
+def missing(benchmarks: Benchmarks) -> list[str]:
+    """What a trustworthy choice of the reference lacks: records of cuTile, IR of the winner."""
+    if not any(log.backend == BACKEND for log in benchmarks.logs):
+        why = benchmarks.missing.get(BACKEND, "no records")
+        return [
+            f"no performance records of {BACKEND}: {why}; give them by --perf-log {BACKEND}=FILE"
+        ]
+    chosen = benchmarks.selection.choices if benchmarks.selection is not None else ()
+    return [
+        f"variant {choice.variant}: {choice.winner} is faster, and only the IR of {BACKEND} was dumped"
+        for choice in chosen
+        if choice.winner != BACKEND
+    ]
 
 
 def _block(request: Request, reasons: Sequence[str]) -> None:
