@@ -111,6 +111,30 @@ def test_branches_on_constants() -> None:
     assert layout_branch.differs
 
 
+def test_ways_to_a_launch(tmp_path: Path) -> None:
+    (tmp_path / "any.py").write_text(
+        "import cuda.tile as ct\n"
+        "@ct.kernel\ndef _k(x): pass\n"
+        "def _launch(x, kernel):\n"
+        "    if x.a:\n        return 1\n"
+        "    elif x.b:\n        return 2\n"
+        "    ct.launch(0, (1,), kernel, (x,))\n"
+        "one = two\ntwo = one\nalias = _launch\n"
+        "@register_impl('any', backend='cutile')\n"
+        "def any_op(x):\n"
+        "    if x.c:\n        one(x)\n"
+        "    else:\n        alias(x, _k) if x.d else _launch(x, _k)\n"
+    )
+    (launch,) = read_operation("any.py", str(tmp_path)).launches
+    assert launch.kernels == ("_k",)
+    left = [("x.a", False), ("x.b", False)]
+    assert [c[:2] for c in launch.conditions] == left
+    assert [[c[:2] for c in chain.conditions] for chain in launch.chains] == [
+        [("x.c", False), ("x.d", True), *left],
+        [("x.c", False), ("x.d", False), *left],
+    ]
+
+
 def test_format_gates() -> None:
     gates = ours("gemm").operation.dtype_gates
     assert [(g.text, g.function) for g in gates] == [

@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .literals import dotted
 from .project import PythonFile
 
 # The pass that a reference to a class of autograd reaches besides `forward`.
@@ -51,7 +50,6 @@ class Host(NamedTuple):
         functions: name -> function.
         classes: of the file.
         parents: node -> the node that it stands in.
-        owners: node of a function -> the name of the function that it belongs to.
     """
 
     file: PythonFile
@@ -117,11 +115,20 @@ def _before(below: ast.AST, above: ast.AST) -> Iterator[Condition]:
         for statement in block:
             if statement is below:
                 return
-            if not isinstance(statement, ast.If) or statement.orelse:
-                continue
-            if isinstance(statement.body[-1], ast.Return):
-                text = ast.unparse(statement.test)
-                yield Condition(text, False, statement.test.lineno)
+            if isinstance(statement, ast.If):
+                yield from _left(statement)
+
+
+def _left(statement: ast.If) -> Iterator[Condition]:
+    """What holds behind a statement some of whose branches return."""
+    text, line = ast.unparse(statement.test), statement.test.lineno
+    orelse = statement.orelse
+    if isinstance(statement.body[-1], ast.Return):
+        yield Condition(text, False, line)
+        if len(orelse) == 1 and isinstance(orelse[0], ast.If):
+            yield from _left(orelse[0])
+    elif orelse and isinstance(orelse[-1], ast.Return):
+        yield Condition(text, True, line)
 
 
 def edges_of(host: Host) -> list[Edge]:
@@ -139,13 +146,14 @@ def edges_of(host: Host) -> list[Edge]:
 
 
 def _referred(
-    node: ast.Name | ast.Attribute, caller: str, host: Host
+    node: ast.Name | ast.Attribute, caller: str, host: Host, seen: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, tuple[Condition, ...]]]:
+    """The functions of the file that a name or attribute stands for; `seen` are names that led to it."""
     if isinstance(node, ast.Name):
         for value in module_values(node.id, host.file.tree):
             for inner in ast.walk(value):
-                if isinstance(inner, ast.Name) and inner.id != node.id:
-                    yield from _referred(inner, caller, host)
+                if isinstance(inner, ast.Name) and inner.id not in seen | {node.id}:
+                    yield from _referred(inner, caller, host, seen | {node.id})
         above = host.parents.get(node)
         of_class = isinstance(above, ast.Attribute) and node.id in host.classes
         if node.id in host.functions and isinstance(node.ctx, ast.Load):
@@ -295,8 +303,3 @@ def _element(value: ast.expr, place: int, count: int) -> tuple[ast.expr, int | N
     if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == count:
         return value.elts[place], None
     return value, place
-
-
-def is_call_of(node: ast.AST, names: Sequence[str], imports: Mapping[str, str]) -> bool:
-    """Whether a node calls one of some functions, named in full."""
-    return isinstance(node, ast.Call) and dotted(node.func, imports) in names
