@@ -27,6 +27,8 @@ from .plain import document
 SOURCE_SCHEMA = "tileir-source/1"
 # Rows listed one by one in the text; the JSON has all.
 _SHOWN = 6
+# Longer texts that sizes come from are in the JSON only.
+_WIDTH = 90
 
 
 def source_json(sources: Sequence[ReadSource]) -> str:
@@ -141,6 +143,8 @@ def _launch_lines(launch: Launch) -> Iterator[str]:
     constants = [f"{a.parameter}={a.text}" for a in launch.arguments if a.constant]
     if constants:
         yield f"    constants: {', '.join(constants)}"
+    sizes = [f"{name} = {' or '.join(texts)}" for name, texts in launch.sizes.items()]
+    yield from (f"    {line}" for line in sizes if len(line) <= _WIDTH)
     for chain in launch.chains[:_SHOWN]:
         yield f"    {_chain_text(chain)}"
     if len(launch.chains) > _SHOWN:

@@ -7,12 +7,12 @@ Place in the flow: files -> values -> **facts of an operation**; imports `bodies
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .bodies import Visited, function_scope, visit_calls
 from .flow import SEARCHES, Flow
-from .host import edges_of, local_values, reaching_values
+from .host import Edge, local_values, reaching_values
 from .literals import Function, NotDecided, Scope, elements, evaluate
 from .values import Conditional, Namespace, Undecided
 
@@ -46,22 +46,24 @@ class Autotune(NamedTuple):
     key: tuple[str, ...]
 
 
-def autotunes_of(flow: Flow, module: Scope) -> tuple[Autotune, ...]:
-    """All searches of a file, in order."""
+def autotunes_of(flow: Flow, edges: Sequence[Edge], module: Scope) -> tuple[Autotune, ...]:
+    """All searches of a file, in order; `edges` say who refers to whom."""
     found = [
-        _autotune(name, call, flow, module)
-        for name in flow.host.functions
-        for call in flow.searches_in(name)
+        _autotune(name, call, flow, edges, module)
+        for name, calls in flow.searching.items()
+        for call in calls
     ]
     return tuple(sorted(found, key=lambda search: search.line))
 
 
-def _autotune(name: str, call: ast.Call, flow: Flow, module: Scope) -> Autotune:
+def _autotune(
+    name: str, call: ast.Call, flow: Flow, edges: Sequence[Edge], module: Scope
+) -> Autotune:
     given = dict(zip(_PARAMETERS, call.args))
     given |= {k.arg: k.value for k in call.keywords if k.arg is not None}
     space = given.get("search_space")
     kernel = given.get("kernel")
-    cache, key = _cache(name, call, flow)
+    cache, key = _cache(name, call, flow, edges)
     return Autotune(
         name,
         call.lineno,
@@ -125,9 +127,11 @@ def _scope_at(name: str, call: ast.Call, flow: Flow, module: Scope) -> Scope:
     return found[0] if found else scope
 
 
-def _cache(name: str, call: ast.Call, flow: Flow) -> tuple[str | None, tuple[str, ...]]:
+def _cache(
+    name: str, call: ast.Call, flow: Flow, edges: Sequence[Edge]
+) -> tuple[str | None, tuple[str, ...]]:
     """The cache that a search fills: in its own function, the next one after it, else in one that calls it."""
-    callers = [edge.caller for edge in edges_of(flow.host) if edge.callee == name]
+    callers = [edge.caller for edge in edges if edge.callee == name]
     for function in dict.fromkeys([name, *callers]):
         filled = sorted(_filled(flow.host.functions[function]), key=lambda one: one[0].lineno)
         if function == name:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .host import Host, local_values, module_values, reaching_values
+from .host import Host, local_values, reaching_values
 from .literals import dotted
 
 # Names of functions that try configurations of a kernel and keep the best.
@@ -31,11 +31,25 @@ class Flow:
     Args:
         host: its functions.
         kernels: names of its kernels.
+
+    Attributes:
+        searching: functions -> the calls of a search in them.
     """
 
     def __init__(self, host: Host, kernels: set[str]):
         self.host = host
         self.kernels = kernels
+        # Looked up often: calls by the last part of their names, what is put into containers, searches.
+        self._calls: dict[str, list[ast.Call]] = {}
+        self._stored: dict[str, list[ast.Assign]] = {}
+        for node in ast.walk(host.file.tree):
+            if isinstance(node, ast.Call):
+                self._calls.setdefault(ast.unparse(node.func).rpartition(".")[2], []).append(node)
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Subscript):
+                        self._stored.setdefault(ast.unparse(target.value), []).append(node)
+        self.searching = {name: self._searches(node) for name, node in host.functions.items()}
 
     def origin(self, node: ast.expr, function: str | None) -> Origin:
         """The kernels that an expression in a function may be."""
@@ -96,7 +110,7 @@ class Flow:
         name = node.id
         bound = self._bound(name, function, node) if function is not None else []
         if not bound:
-            bound = _of_module(name, self.host.file.tree)
+            bound = self._of_module(name)
         for value, inner in bound:
             yield value, inner if inner is not None else place, owner
         if function is not None and not bound:
@@ -110,6 +124,9 @@ class Flow:
             return reaching_values(name, function, use, self.host)
         return local_values(name, function)
 
+    def _of_module(self, name: str) -> list[tuple[ast.expr, int | None]]:
+        return [(value, None) for value in self.host.bindings.get(name, ())]
+
     def _passed(self, parameter: str, owner: str) -> Iterator[tuple[ast.expr, str | None]]:
         """What callers in the file pass for a parameter."""
         function = self.host.functions[owner]
@@ -117,11 +134,11 @@ class Flow:
         method = "." in owner
         if parameter not in names:
             return
-        for call in (n for n in ast.walk(self.host.file.tree) if isinstance(n, ast.Call)):
-            called = ast.unparse(call.func).rpartition(".")[2]
-            applied = method and ast.unparse(call.func) == f"{owner.partition('.')[0]}.apply"
-            if called != owner.rpartition(".")[2] and not applied:
-                continue
+        calls = list(self._calls.get(owner.rpartition(".")[2], ()))
+        if method:
+            applied = f"{owner.partition('.')[0]}.apply"
+            calls += [c for c in self._calls.get("apply", ()) if ast.unparse(c.func) == applied]
+        for call in calls:
             # `ctx` or `self` is no argument of the call.
             place = names.index(parameter) - (1 if method else 0)
             given = [k.value for k in call.keywords if k.arg == parameter]
@@ -132,18 +149,14 @@ class Flow:
         self, container: ast.expr, place: int | None, owner: str | None
     ) -> Iterator[tuple[ast.expr, int | None, str | None]]:
         """What a cache or table holds: what is assigned to its places, and what it is made with."""
-        text = ast.unparse(container)
-        for node in ast.walk(self.host.file.tree):
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    if isinstance(target, ast.Subscript) and ast.unparse(target.value) == text:
-                        yield node.value, place, self.host.owner(node)
+        for node in self._stored.get(ast.unparse(container), ()):
+            yield node.value, place, self.host.owner(node)
         if isinstance(container, (ast.Dict, ast.Tuple, ast.List)):
             yield container, None, owner
         elif isinstance(container, ast.Name):
             function = self.host.functions.get(owner or "")
             made = local_values(container.id, function) if function is not None else []
-            for value, _ in made or _of_module(container.id, self.host.file.tree):
+            for value, _ in made or self._of_module(container.id):
                 if isinstance(value, (ast.Dict, ast.Tuple, ast.List)):
                     yield value, None, owner
 
@@ -216,10 +229,8 @@ class Flow:
                     waiting += [value for value, _ in self._bound(name.id, owner, name)]
         return found
 
-    def searches_in(self, function: str) -> list[ast.Call]:
-        """Calls of a search in a function."""
-        node = self.host.functions[function]
-        return [n for n in ast.walk(node) if isinstance(n, ast.Call) and self.is_search(n)]
+    def _searches(self, function: ast.FunctionDef) -> list[ast.Call]:
+        return [n for n in ast.walk(function) if isinstance(n, ast.Call) and self.is_search(n)]
 
     def is_search(self, node: ast.Call) -> bool:
         name = dotted(node.func, self.host.imports) or ""
@@ -228,10 +239,6 @@ class Flow:
 
 def _at(value: ast.expr, place: int) -> ast.expr:
     return ast.Subscript(value, ast.Constant(place), ast.Load())
-
-
-def _of_module(name: str, tree: ast.Module) -> list[tuple[ast.expr, int | None]]:
-    return [(value, None) for value in module_values(name, tree)]
 
 
 def _inner_function(name: str, owner: ast.FunctionDef | None) -> ast.FunctionDef | None:

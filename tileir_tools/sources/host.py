@@ -10,12 +10,14 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .literals import dotted
 from .project import PythonFile
 
 # The pass that a reference to a class of autograd reaches besides `forward`.
 BACKWARD = "the backward pass runs"
+# Ways to a launch that are listed, and steps that looking for them may take.
 _MAX_CHAINS = 64
+_MAX_STEPS = 5000
+_MAX_WAY = 50
 
 
 class Condition(NamedTuple):
@@ -50,14 +52,15 @@ class Host(NamedTuple):
         imports: name -> what it stands for.
         functions: name -> function.
         classes: of the file.
+        bindings: name -> what the statements of the module bind it to.
         parents: node -> the node that it stands in.
-        owners: node of a function -> the name of the function that it belongs to.
     """
 
     file: PythonFile
     imports: Mapping[str, str]
     functions: dict[str, ast.FunctionDef]
     classes: dict[str, ast.ClassDef]
+    bindings: dict[str, list[ast.expr]]
     parents: dict[ast.AST, ast.AST]
 
     def owner(self, node: ast.AST) -> str | None:
@@ -85,7 +88,17 @@ def host_of(file: PythonFile, imports: Mapping[str, str], kernels: set[str]) -> 
                 if isinstance(inner, ast.FunctionDef):
                     functions[f"{node.name}.{inner.name}"] = inner
     parents = {c: node for node in ast.walk(file.tree) for c in ast.iter_child_nodes(node)}
-    return Host(file, imports, functions, classes, parents)
+    return Host(file, imports, functions, classes, _module_bindings(file.tree), parents)
+
+
+def _module_bindings(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    found: dict[str, list[ast.expr]] = {}
+    for node in tree.body:
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Name):
+                assert isinstance(node, ast.Assign)
+                found.setdefault(target.id, []).append(node.value)
+    return found
 
 
 def enclosing_conditions(node: ast.AST, host: Host) -> tuple[Condition, ...]:
@@ -117,11 +130,20 @@ def _before(below: ast.AST, above: ast.AST) -> Iterator[Condition]:
         for statement in block:
             if statement is below:
                 return
-            if not isinstance(statement, ast.If) or statement.orelse:
-                continue
-            if isinstance(statement.body[-1], ast.Return):
-                text = ast.unparse(statement.test)
-                yield Condition(text, False, statement.test.lineno)
+            if isinstance(statement, ast.If):
+                yield from _left(statement)
+
+
+def _left(statement: ast.If) -> Iterator[Condition]:
+    """What holds behind a statement some of whose branches return."""
+    text, line = ast.unparse(statement.test), statement.test.lineno
+    orelse = statement.orelse
+    if isinstance(statement.body[-1], ast.Return):
+        yield Condition(text, False, line)
+        if len(orelse) == 1 and isinstance(orelse[0], ast.If):
+            yield from _left(orelse[0])
+    elif orelse and isinstance(orelse[-1], ast.Return):
+        yield Condition(text, True, line)
 
 
 def edges_of(host: Host) -> list[Edge]:
@@ -139,13 +161,14 @@ def edges_of(host: Host) -> list[Edge]:
 
 
 def _referred(
-    node: ast.Name | ast.Attribute, caller: str, host: Host
+    node: ast.Name | ast.Attribute, caller: str, host: Host, seen: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, tuple[Condition, ...]]]:
+    """The functions of the file that a name or attribute stands for; `seen` are names that led to it."""
     if isinstance(node, ast.Name):
-        for value in module_values(node.id, host.file.tree):
+        for value in host.bindings.get(node.id, ()):
             for inner in ast.walk(value):
-                if isinstance(inner, ast.Name) and inner.id != node.id:
-                    yield from _referred(inner, caller, host)
+                if isinstance(inner, ast.Name) and inner.id not in seen | {node.id}:
+                    yield from _referred(inner, caller, host, seen | {node.id})
         above = host.parents.get(node)
         of_class = isinstance(above, ast.Attribute) and node.id in host.classes
         if node.id in host.functions and isinstance(node.ctx, ast.Load):
@@ -183,15 +206,18 @@ def _bases(name: str, host: Host) -> Iterator[str]:
 
 
 def chains(starts: Sequence[str], goal: str, edges: Sequence[Edge]) -> tuple[Chain, ...]:
-    """All ways from functions to one, at most 64; conditions that stand on a way twice count once."""
+    """Ways from functions to one, at most 64; conditions that stand on a way twice count once."""
     leaving: dict[str, list[Edge]] = {}
     for edge in edges:
         leaving.setdefault(edge.caller, []).append(edge)
     useful = _leading_to(goal, edges)
     found: dict[Chain, None] = {}
+    steps = 0
 
     def walk(at: str, way: tuple[str, ...], conditions: tuple[Condition, ...]) -> None:
-        if len(found) >= _MAX_CHAINS:
+        nonlocal steps
+        steps += 1
+        if len(found) >= _MAX_CHAINS or steps > _MAX_STEPS or len(way) > _MAX_WAY:
             return
         if at == goal:
             found.setdefault(Chain(way, tuple(dict.fromkeys(conditions))))
@@ -207,24 +233,16 @@ def chains(starts: Sequence[str], goal: str, edges: Sequence[Edge]) -> tuple[Cha
 
 
 def _leading_to(goal: str, edges: Sequence[Edge]) -> set[str]:
+    callers: dict[str, list[str]] = {}
+    for edge in edges:
+        callers.setdefault(edge.callee, []).append(edge.caller)
     found = {goal}
-    grown = True
-    while grown:
-        more = {edge.caller for edge in edges if edge.callee in found} - found
+    waiting = [goal]
+    while waiting:
+        more = set(callers.get(waiting.pop(), ())) - found
         found |= more
-        grown = bool(more)
+        waiting += more
     return found
-
-
-def module_values(name: str, tree: ast.Module) -> list[ast.expr]:
-    """What the statements of a module bind a name to."""
-    return [
-        node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name) and target.id == name
-    ]
 
 
 def reaching_values(
@@ -295,8 +313,3 @@ def _element(value: ast.expr, place: int, count: int) -> tuple[ast.expr, int | N
     if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == count:
         return value.elts[place], None
     return value, place
-
-
-def is_call_of(node: ast.AST, names: Sequence[str], imports: Mapping[str, str]) -> bool:
-    """Whether a node calls one of some functions, named in full."""
-    return isinstance(node, ast.Call) and dotted(node.func, imports) in names

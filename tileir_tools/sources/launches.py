@@ -166,7 +166,7 @@ def _names(text: str) -> list[str]:
 
 def _is_tuned(nodes: Sequence[ast.expr], function: str, flow: Flow, caches: set[str]) -> bool:
     """Whether an expression comes from a search, a cache that a search fills, or a function that searches."""
-    searching = {name for name in flow.host.functions if flow.searches_in(name)}
+    searching = {name for name, calls in flow.searching.items() if calls}
     for expression in flow.expressions(nodes, function):
         for node in ast.walk(expression):
             if isinstance(node, ast.Call) and (

@@ -104,10 +104,11 @@ def _operation(file: PythonFile, capability: tuple[int, int] | None) -> Operatio
     host = host_of(file, imports, {k.name for k in kernels})
     flow = Flow(host, {k.name for k in kernels})
     registrations = tuple(_registrations(file, module))
-    tunes = autotunes_of(flow, module)
+    edges = edges_of(host)
+    tunes = autotunes_of(flow, edges, module)
     caches = {tune.cache for tune in tunes if tune.cache is not None}
     starts = [r.function for r in registrations]
-    launches = launches_of(flow, kernels, starts, edges_of(host), caches)
+    launches = launches_of(flow, kernels, starts, edges, caches)
     return OperationSource(
         file.path.rpartition("/")[2].removesuffix(".py"),
         file.path,
