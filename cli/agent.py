@@ -111,13 +111,14 @@ def agent_a(
     plain_name(kernel)
     home = find_project(_folder(project, "TILEGYM_PATH", "--project"))
     root = _folder(out, "CUTILE_KERNEL_OUT_ROOT", "--out")
+    records = _logs(logs)
     request = Request(
         open_workspace(root, kernel),
         home,
         arch=arch,
         select=select,
         timeout=float(timeout),
-        logs=_logs(logs),
+        logs=records,
         canonicalizer=canonicalizer,
         scripts=scripts,
         evidence=not no_evidence,
