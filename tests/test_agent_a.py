@@ -317,7 +317,7 @@ def test_wrong_usage(
 @pytest.mark.parametrize(
     ("operation", "message"),
     [
-        ("nothing", "no src/*/ops/cutile/**/nothing.py"),
+        ("nothing", "has no operation nothing; it has: untested"),
         ("untested", "no tests/ops/**/test_untested"),
     ],
 )

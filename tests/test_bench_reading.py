@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gzip
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tileir_tools.validators.perf_log import validate_perf_log
 
 from tileir_tools.bench import (
     Config,
@@ -21,6 +23,7 @@ from tileir_tools.bench import (
     parse_performance,
     read_performance,
 )
+from tileir_tools.bench.benchmark_property import method_of
 from tileir_tools.bench.node_ids import junit_node_id, split_node_id
 from tileir_tools.bench.results_block import read_results, write_results
 from tileir_tools.bench.untrusted import literal
@@ -48,6 +51,54 @@ def rows(log: PerformanceLog) -> list[tuple[str, str | None, str | None, str, fl
     return [
         (m.config.label, m.backend, m.direction, m.method, m.median_ms) for m in log.measurements
     ]
+
+
+# -- logs of an H200 --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "backends", "records", "tests"),
+    [
+        ("bmm_cutile", {"cutile"}, 2, 2),
+        ("bmm_pytorch", {"pytorch"}, 2, 2),
+        ("rms_norm_cutile", {"cutile"}, 10, 10),
+        ("rms_norm_pytorch", {"pytorch"}, 10, 10),
+        ("silu_and_mul_cutile", {"cutile"}, 16, 8),
+        ("silu_and_mul_pytorch", {"pytorch"}, 16, 8),
+        # `test_op` with operation and reference timed in the same tests.
+        ("softmax_cutile", {"cutile", "pytorch"}, 24, 12),
+    ],
+)
+def test_logs_of_tilegym_with_the_printing_plugin(
+    name: str, backends: set[str], records: int, tests: int
+) -> None:
+    """TileGym's tests on an NVIDIA H200 with CUPTI=1 (cuda-tile 1.7.0, torch 2.11.0+cu130)."""
+    log = read(f"h200/{name}.log")
+    assert len(log.measurements) == records
+    assert {m.backend for m in log.measurements} == backends
+    assert {m.method for m in log.measurements} == {"cupti"}
+    assert [outcome for _, outcome in outcomes(log)] == ["passed"] * tests
+    text = (PERF / "h200" / f"{name}.log").read_text("utf-8")
+    medians = [float(m) for m in re.findall(r"^  median: (\S+) ms$", text, re.M)]
+    assert [m.median_ms for m in log.measurements] == medians
+    assert all(m.kernels and m.nrep for m in log.measurements)
+    assert validate_perf_log(str(PERF / "h200" / f"{name}.log")).passed
+
+
+@pytest.mark.parametrize(
+    ("result", "method"),
+    [
+        # The median of an even number of whole nanoseconds.
+        ({"median": 0.0167515, "min": 0.016416, "max": 0.017856}, "cupti"),
+        ({"median": 0.01675125, "min": 0.016416, "max": 0.017856}, "unknown"),
+        ({"median": 0.0167515, "min": 0.0164165, "max": 0.017856}, "unknown"),
+        ({"median": 0.01675125, "method": "proton"}, "proton"),
+        ({"median": 0.25, "method": "guessed"}, "cupti"),
+        ({"median": 0.25, "method": ["cupti"], "iqr": 0.1}, "cuda_event"),
+    ],
+)
+def test_how_a_record_was_measured(result: dict[object, object], method: str) -> None:
+    assert method_of(result) == method
 
 
 # -- JUnit XML --------------------------------------------------------------------------------------
@@ -512,7 +563,7 @@ def test_arbitrary_bytes_give_a_log_or_a_clear_error(data: bytes) -> None:
     assert path == "f"
 
 
-@given(st.sampled_from(sorted(PERF.iterdir())), st.data())
+@given(st.sampled_from(sorted(path for path in PERF.rglob("*") if path.is_file())), st.data())
 def test_files_that_somebody_damaged(path: Path, data: st.DataObject) -> None:
     text = path.read_text()
     for _ in range(data.draw(st.integers(1, 3))):

@@ -152,7 +152,8 @@ def _answer(torch: Any, device: Device) -> None:
     for name in ("stream", "device", "device_of"):
         setattr(torch.cuda, name, _always(nullcontext()))
     # A program has the profiler under any of these names.
-    for home in (importlib.import_module("torch.profiler"), torch.autograd.profiler):
+    for name in ("torch.profiler", "torch.autograd.profiler"):
+        home: Any = importlib.import_module(name)
         home.profile = _Profile
 
 

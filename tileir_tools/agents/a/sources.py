@@ -18,9 +18,9 @@ from ...sources import (
     OperationSource,
     Parametrisation,
     TestSource,
-    read_operation,
-    read_tests,
+    read_source,
 )
+from ...toolchain.devices import device_of
 from .request import DEFAULT_ARCH, Request
 
 BACKEND = "cutile"
@@ -57,29 +57,20 @@ def read_sources(request: Request) -> Sources:
     """Read source and tests of the request's operation.
 
     Raises:
-        InputError: the project has no such operation, or no tests of it.
+        UsageError: the project has no such operation.
+        InputError: there are no tests of it, or a file cannot be read.
         ParseError: a file is no Python.
     """
     project, name = request.project, request.workspace.kernel
-    source, tests = project.operation_file(name), project.test_file(name)
-    if source is None:
-        raise InputError(f"{project.root}: error: no src/*/ops/cutile/**/{name}.py")
-    if tests is None:
+    device = device_of(request.arch or DEFAULT_ARCH)
+    capability = device.capability if device is not None else None
+    found = read_source(project, name, capability=capability, backends={BACKEND})
+    if found.tests is None:
         raise InputError(f"{project.root}: error: no tests/ops/**/test_{name}.py")
-    capability = _capability(request.arch or DEFAULT_ARCH)
-    operation = read_operation(source, project.root, capability=capability)
-    public = [r.name for r in operation.registrations]
-    found = read_tests(
-        tests, name, project.root, public_names=public, capability=capability, backends=[BACKEND]
-    )
-    kernels = ", ".join(k.name for k in operation.kernels)
-    request.say("read", f"{source}: {kernels or 'no kernel'}; {found.path}: {found.class_name}")
-    return Sources(operation, found, project.triton_file(name))
-
-
-def _capability(arch: str) -> tuple[int, int]:
-    digits = "".join(c for c in arch if c.isdigit())
-    return int(digits[:-1]), int(digits[-1])
+    kernels = ", ".join(k.name for k in found.operation.kernels) or "no kernel"
+    where = f"{found.tests.path}: {found.tests.class_name}"
+    request.say("read", f"{found.operation.path}: {kernels}; {where}")
+    return Sources(found.operation, found.tests, found.triton.path if found.triton else None)
 
 
 # -- configurations ---------------------------------------------------------------------------------
