@@ -66,7 +66,7 @@ def test_ratios_and_launches() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[PERF / name] for name in sorted(p.name for p in PERF.iterdir())]
+    [[PERF / name] for name in sorted(p.name for p in PERF.iterdir() if p.is_file())]
     + [
         [GENERATED, "--reference", REFERENCE],
         [PERF / "nsys.csv", "--reference", PERF / "nsys.json"],
