@@ -1,7 +1,7 @@
 """What agent A found of each operation: `python benchmarks/agent_table.py OUT`.
 
-OUT is the folder of kernels that `tileir agent a` wrote to. Prints the table of docs/agent_a.md: one row for each
-operation with an analysis, one line for each that has none.
+OUT is the folder of kernels that `tileir agent a` wrote to. Prints the table of docs/agent_a.md: one row for
+each operation with an analysis, one line for each that has none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ from pathlib import Path
 from tileir_tools.agents import read_analysis
 from tileir_tools.toolchain.dump_folder import read_manifest
 
-HEAD = ["operation", "variants", "configs", "dumps", "supplements", "aliases", "tuned", "not decided"]
+HEAD = [
+    "operation",
+    "variants",
+    "configs",
+    "dumps",
+    "supplements",
+    "aliases",
+    "tuned",
+    "not decided",
+]
 # Always so without a GPU, and said once in the text.
 _KNOWN = ("benchmark",)
 
@@ -43,7 +52,9 @@ def row(folder: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("out", type=Path)
     out = parser.parse_args().out
     lines = [HEAD, ["---"] * len(HEAD)]

@@ -346,4 +346,8 @@ def _unknown(sources: Sources) -> list[Undecided]:
         )
         for item in items
     ]
+    found += [
+        Undecided("tests", sources.tests.path, f"the class {name} was not looked at")
+        for name in sources.tests.other_classes
+    ]
     return list(dict.fromkeys(found))
