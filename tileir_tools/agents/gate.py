@@ -59,9 +59,13 @@ def run_validator(
         shown = ["tileir", "validate", contract, *arguments]
     else:
         name = _SCRIPTS.get(contract, f"validate_{contract.replace('-', '_')}.sh")
-        script = os.path.join(scripts, name)
+        script = os.path.join(os.path.abspath(scripts), name)
         command = shown = ["bash", script, *arguments]
-    done = run_tool(command, timeout=_TIMEOUT, env=environment, name=shown[0], merged=True)
+    # Python takes modules from where it runs first: a checkout of ours there would stand in our way.
+    folder = workspace.folder
+    done = run_tool(
+        command, timeout=_TIMEOUT, env=environment, cwd=folder, name=shown[0], merged=True
+    )
     output = done.stdout.decode("utf-8", "replace")
     if output and not output.endswith("\n"):
         output += "\n"
