@@ -23,8 +23,9 @@ from .records import Config
 from .summary import geomean
 from .untrusted import read_limited
 
-# A report has some kilobytes.
+# A report has some kilobytes, its table some columns.
 MAX_REPORT = 16 << 20
+_MOST_COLUMNS = 64
 
 GENERATED = "cutile_rs"
 BASELINE = "baseline"
@@ -171,6 +172,8 @@ def parse_performance_report(text: str, path: str) -> PerformanceReport:
         _no_table(text, path, tables)
     chosen = _chosen(usable, path, notes)
     rows = tuple(_rows(chosen, path, notes))
+    if usable and not rows:
+        notes.append(f"{path}: no table has a configuration")
     _compare_geomeans(stated, rows, path, notes)
     ratios = [row.read.recomputed for row in rows if row.read.valid]
     return PerformanceReport(
@@ -238,7 +241,6 @@ class _Table(NamedTuple):
     section: str
     results: bool
     line: int
-    heading: str
     columns: _Columns
     rows: Sequence[tuple[int, tuple[str, ...]]]
 
@@ -269,7 +271,8 @@ def _tables(lines: Sequence[str]) -> Iterator[_Table]:
             while at < len(lines) and "|" in lines[at]:
                 rows.append((at + 1, _cells(lines[at])))
                 at += 1
-            yield _Table(section, results > 0, start, line, _columns(head), rows)
+            if len(head) <= _MOST_COLUMNS:
+                yield _Table(section, results > 0, start, _columns(head), rows)
 
 
 def _is_rule(line: str) -> bool:

@@ -17,11 +17,11 @@ LEFT, LENGTH, ROW, TOP, RIGHT = 260, 440, 24, 44, 190
 BAR = 14
 # More bars are no picture any more.
 MOST_BARS = 80
-_LONGEST_LABEL = 38
+_LONGEST_LABEL = 34
 
 _STYLE = Html(
     "text{font:12px sans-serif;fill:#24292f}.label{text-anchor:end}.head{font-weight:bold}"
-    ".fast{fill:#57ab5a}.slow,.other{fill:#d9822b}.own{fill:#4078c0}"
+    ".fast,.own{fill:#4078c0}.slow,.other{fill:#d9822b}"
     ".noise,.one{stroke:#24292f}.one{stroke-dasharray:4 3}.quiet{fill:#6e7781}"
     ".segment{stroke:#ffffff}"
     "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.noise,.one{stroke:#e6edf3}"

@@ -111,16 +111,17 @@ def report_names(diagnosis: Diagnosis) -> dict[str, ConfigRatio | None]:
     """Investigation below the kernel's folder -> its configuration; None: it is about all.
 
     One on all, unless only some shapes are slow and the first cause is none of host code that all shapes
-    share; then one on each of the slowest, MOST_REPORTS at most.
+    share; then one on each of the slowest that a cause was found for, MOST_REPORTS at most.
     """
     slow = slowest(diagnosis.ratios)
+    explained = [row for row in slow if any(_is_about(c, row) for c in diagnosis.causes)]
     structural = any(cause.about in STRUCTURAL for cause in diagnosis.causes[:1])
     one = diagnosis.verdict == BLOCKED or diagnosis.shape_pattern != "shape-specific"
     if one or structural or not slow:
         return {ALL_SHAPES: None}
     found: dict[str, ConfigRatio | None] = {}
     taken = {ALL_SHAPES.lower()}
-    for config in slow[:MOST_REPORTS]:
+    for config in (explained or slow)[:MOST_REPORTS]:
         name = _free_name(config.label, taken)
         taken.add(name.lower())
         found[name] = config
