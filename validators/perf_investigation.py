@@ -37,6 +37,7 @@ _TABLES = {"tuning": re.compile(r"tuning|autotune"), "IR": re.compile(r"\bir\b")
 _TEMPLATE = re.compile(
     r"\bX\.XXx?\b|\{kernel_name\}|\{shape\}|\[Concrete cause\.?\]|\|\s*\.\.\.\s*\|"
 )
+_TEMPLATE_LINE = re.compile(r"^.*template propagation needed:\W*(?:yes|no)\b.*$", re.I | re.M)
 _UNIFORM = re.compile(r"shape pattern:\W*uniform\b")
 _SUFFIXES = (
     ".md",
@@ -177,7 +178,7 @@ def _breaches(report: _Report, folder: Path) -> Iterator[str]:
         for what, pattern in _TABLES.items():
             if not any(pattern.search(heading) for heading in headings):
                 yield f"a report on one shape without a section for its {what} table"
-    for number, line in enumerate(report.text.splitlines()[1:], 2):
+    for number, line in enumerate(report.text.split("\n")[1:], 2):
         if line.startswith("VERDICT:") and line != f"VERDICT: {report.verdict}":
             yield f"line {number} says {line[:_SHOWN]}"
     named = _named_paths(report.text)
@@ -190,10 +191,10 @@ def _content(report: _Report, sections: Mapping[str, str]) -> Iterator[str]:
     if (ratio := sections.get("Ratio")) and "shape pattern" not in ratio.lower():
         yield "'Ratio' does not say the shape pattern"
     if (items := sections.get("Action Items")) and report.verdict == "FIXABLE":
-        if not re.search(r"^\s*(?:[-*]|\d+\.) ", items, re.M):
-            yield "FIXABLE without a list of action items"
-        if not re.search(r"template propagation needed:\W*(?:yes|no)\b", items, re.I):
+        if not _TEMPLATE_LINE.search(items):
             yield "'Action Items' does not say whether template propagation is needed"
+        if not re.search(r"^[ \t]*(?:[-*]|\d+\.) ", _TEMPLATE_LINE.sub("", items), re.M):
+            yield "FIXABLE without a list of action items"
     if (said := sections.get("Confidence")) and not re.search(
         r"\b(?:high|medium|low)\b", said, re.I
     ):
