@@ -52,7 +52,7 @@ def launch_plot(launches: Sequence[LaunchRow], title: str) -> str:
     for row in launches:
         bars.setdefault((row.config, row.backend), []).append(row)
     shown = list(bars.items())[:MOST_BARS]
-    scale = _scale([math.fsum(row.total_us for row in rows) for _, rows in shown])
+    scale = _scale([sum(row.total_us for row in rows) for _, rows in shown])
     parts = []
     for number, ((config, backend), rows) in enumerate(shown):
         parts += _launches(f"{config} {backend}".strip(), rows, number, scale)
@@ -112,7 +112,7 @@ def _bar(start: str, end: str, middle: float, kind: str, title: str = "") -> Htm
         class_=kind,
         x=start,
         y=f"{middle - BAR / 2:.1f}",
-        width=f"{float(end) - float(start):.1f}",
+        width=f"{max(float(end) - float(start), 0.0):.1f}",
         height=BAR,
     )
 
