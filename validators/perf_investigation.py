@@ -150,7 +150,8 @@ def _verdict(report: _Report) -> Line:
 
 def _split(text: str) -> Iterator[tuple[str, str]]:
     """Headings below the title, in small letters, with the text up to the next; code holds none."""
-    heading, body, fence = "", [], ""
+    heading, fence = "", ""
+    body: list[str] = []
     for line in text.splitlines():
         mark = line.lstrip()[:3]
         if mark in ("```", "~~~") and fence in ("", mark):

@@ -73,7 +73,7 @@ def _is_drawn(row: ConfigRatio) -> bool:
 
 
 def _ratio(row: ConfigRatio, number: int, scale: Callable[[float], str]) -> list[Html]:
-    middle = TOP + ROW * number + ROW / 2
+    middle = TOP + ROW * number + ROW // 2
     label = _label(row.label, middle)
     if row.ratio is None or not _is_drawn(row):
         why = _cut(f"no ratio: {row.why}" if row.why else "no ratio")
@@ -92,7 +92,7 @@ def _ratio(row: ConfigRatio, number: int, scale: Callable[[float], str]) -> list
 def _launches(
     label: str, rows: Sequence[LaunchRow], number: int, scale: Callable[[float], str]
 ) -> list[Html]:
-    middle = TOP + ROW * number + ROW / 2
+    middle = TOP + ROW * number + ROW // 2
     parts, start = [_label(label, middle)], 0.0
     for at, row in enumerate(rows):
         kind = "segment own" if at == 0 else "segment other"
@@ -105,21 +105,21 @@ def _launches(
     return [*parts, tag("text", counted, x=LEFT + LENGTH + 8, y=middle + 4)]
 
 
-def _bar(start: str, end: str, middle: float, kind: str, title: str = "") -> Html:
+def _bar(start: str, end: str, middle: int, kind: str, title: str = "") -> Html:
     return tag(
         "rect",
         *([tag("title", title)] if title else []),
         class_=kind,
         x=start,
-        y=f"{middle - BAR / 2:.1f}",
+        y=middle - BAR // 2,
         width=f"{max(float(end) - float(start), 0.0):.1f}",
         height=BAR,
     )
 
 
-def _label(text: str, middle: float) -> Html:
+def _label(text: str, middle: int) -> Html:
     shown = tag("title", text) if len(text) > _LONGEST_LABEL else ""
-    return tag("text", _cut(text), shown, class_="label", x=LEFT - 8, y=f"{middle + 4:.1f}")
+    return tag("text", _cut(text), shown, class_="label", x=LEFT - 8, y=middle + 4)
 
 
 def _cut(text: str) -> str:
