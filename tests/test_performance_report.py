@@ -104,6 +104,8 @@ def test_its_ratios_have_a_pattern() -> None:
         ("| Config | baseline (cutile, ms) | cutile-rs, ms |", "| a | 1 ± 0.1 | 2 |", (1, 2, None)),
         ("| Config | Triton-TileIR (ms) | cutile-rs (ms) | rs / py |", "| a | 1e0 | 2 | 2× |", (1, 2, 2)),
         ("| Config | baseline (ns) | cutile-rs (µs) | ratio |", "| a | 1,000,000 | 2000 | 2 |", (1, 2, 2)),
+        ("| Config | Agent A's baseline (ms) | cutile-rs CUPTI median [ms] |", "| a | 1 | 2 |", (1, 2, None)),
+        ("| Config | Winning baseline: triton (ms) | cutile-rs (ms) |", "| a | 1 | 2 |", (1, 2, None)),
         ("| Config | baseline (ms) | cutile-rs (ms) | speedup | ratio |", "| a | 1 | 2 | 0.5 | 2 |", (1, 2, 2)),
         ("| Config | baseline | cutile-rs mean (ms) | cutile-rs (ms) |", "| a | 1 | 3 | 2 |", (1, 2, None)),
     ],
