@@ -37,6 +37,8 @@ _TABLES = {"tuning": re.compile(r"tuning|autotune"), "IR": re.compile(r"\bir\b")
 _TEMPLATE = re.compile(
     r"\bX\.XXx?\b|\{kernel_name\}|\{shape\}|\[Concrete cause\.?\]|\|\s*\.\.\.\s*\|"
 )
+_TEMPLATE_LINE = re.compile(r"^.*template propagation needed:\W*(?:yes|no)\b.*$", re.I | re.M)
+_UNIFORM = re.compile(r"shape pattern:\W*uniform\b")
 _SUFFIXES = (
     ".md",
     ".txt",
@@ -99,8 +101,6 @@ def validate_perf_investigation(kernel: str, root: str, strict: bool = False) ->
         lines += [Line(level, f"{report.name}: {why}") for why in _breaches(report, folder)]
     if reports:
         lines += [Line(level, why) for why in _contradictions(reports, folder / "reports")]
-    if is_logged and "exit=" not in _text(log):
-        lines.append(Line(level, "agent_f.md log has no output of the validator (exit=..)"))
     failures = sum(line.level == "FAIL" for line in lines)
     return Outcome(
         "perf_investigation",
@@ -150,7 +150,8 @@ def _verdict(report: _Report) -> Line:
 
 def _split(text: str) -> Iterator[tuple[str, str]]:
     """Headings below the title, in small letters, with the text up to the next; code holds none."""
-    heading, body, fence = "", [], ""
+    heading, fence = "", ""
+    body: list[str] = []
     for line in text.splitlines():
         mark = line.lstrip()[:3]
         if mark in ("```", "~~~") and fence in ("", mark):
@@ -178,7 +179,7 @@ def _breaches(report: _Report, folder: Path) -> Iterator[str]:
         for what, pattern in _TABLES.items():
             if not any(pattern.search(heading) for heading in headings):
                 yield f"a report on one shape without a section for its {what} table"
-    for number, line in enumerate(report.text.splitlines()[1:], 2):
+    for number, line in enumerate(report.text.split("\n")[1:], 2):
         if line.startswith("VERDICT:") and line != f"VERDICT: {report.verdict}":
             yield f"line {number} says {line[:_SHOWN]}"
     named = _named_paths(report.text)
@@ -191,10 +192,10 @@ def _content(report: _Report, sections: Mapping[str, str]) -> Iterator[str]:
     if (ratio := sections.get("Ratio")) and "shape pattern" not in ratio.lower():
         yield "'Ratio' does not say the shape pattern"
     if (items := sections.get("Action Items")) and report.verdict == "FIXABLE":
-        if not re.search(r"^\s*(?:[-*]|\d+\.) ", items, re.M):
-            yield "FIXABLE without a list of action items"
-        if not re.search(r"template propagation needed:\W*(?:yes|no)\b", items, re.I):
+        if not _TEMPLATE_LINE.search(items):
             yield "'Action Items' does not say whether template propagation is needed"
+        if not re.search(r"^[ \t]*(?:[-*]|\d+\.) ", _TEMPLATE_LINE.sub("", items), re.M):
+            yield "FIXABLE without a list of action items"
     if (said := sections.get("Confidence")) and not re.search(
         r"\b(?:high|medium|low)\b", said, re.I
     ):
@@ -235,8 +236,9 @@ def _contradictions(reports: Sequence[_Report], folder: Path) -> Iterator[str]:
         said = "; ".join(f"{v}: {', '.join(names[:3])}" for v, names in sorted(by_verdict.items()))
         yield f"verdicts contradict each other: {said}"
     causes = [cause for r in reports if (cause := r.sections.get("Root Cause"))]
-    if len(causes) > 1 and len(set(causes)) == 1:
-        yield f"one root cause in {len(causes)} reports: {_ALL_SHAPES} is for that"
+    uniform = any(_UNIFORM.search(r.sections.get("Ratio", "").lower()) for r in reports)
+    if uniform and len(causes) > 1 and len(set(causes)) == 1:
+        yield f"one root cause in {len(causes)} reports on a uniform gap: {_ALL_SHAPES} is for that"
     if not (folder / "agent_f.md").is_file():
         yield "agent_f.md is missing"
         return

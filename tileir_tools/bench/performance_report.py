@@ -23,8 +23,9 @@ from .records import Config
 from .summary import geomean
 from .untrusted import read_limited
 
-# A report has some kilobytes.
+# A report has some kilobytes, its table some columns.
 MAX_REPORT = 16 << 20
+_MOST_COLUMNS = 64
 
 GENERATED = "cutile_rs"
 BASELINE = "baseline"
@@ -38,7 +39,9 @@ _SPELLINGS = {
     "generated": GENERATED,
 }
 # Words of a heading that do not say which backend it is.
-_FILLERS = frozenset("median time latency kernel winning winner the of agent a a's gpu".split())
+_FILLERS = frozenset(
+    "median time latency runtime cupti p50 kernel winning the of agent a a's gpu".split()
+)
 _BASELINES = frozenset("baseline reference ref base".split())
 _LABELS = frozenset(
     "config configuration configs case params parameters test shape dtype variant direction".split()
@@ -171,6 +174,8 @@ def parse_performance_report(text: str, path: str) -> PerformanceReport:
         _no_table(text, path, tables)
     chosen = _chosen(usable, path, notes)
     rows = tuple(_rows(chosen, path, notes))
+    if usable and not rows:
+        notes.append(f"{path}: no table has a configuration")
     _compare_geomeans(stated, rows, path, notes)
     ratios = [row.read.recomputed for row in rows if row.read.valid]
     return PerformanceReport(
@@ -238,7 +243,6 @@ class _Table(NamedTuple):
     section: str
     results: bool
     line: int
-    heading: str
     columns: _Columns
     rows: Sequence[tuple[int, tuple[str, ...]]]
 
@@ -269,7 +273,8 @@ def _tables(lines: Sequence[str]) -> Iterator[_Table]:
             while at < len(lines) and "|" in lines[at]:
                 rows.append((at + 1, _cells(lines[at])))
                 at += 1
-            yield _Table(section, results > 0, start, line, _columns(head), rows)
+            if len(head) <= _MOST_COLUMNS:
+                yield _Table(section, results > 0, start, _columns(head), rows)
 
 
 def _is_rule(line: str) -> bool:
@@ -419,39 +424,39 @@ def _agrees(ratio: Figure, reference: Figure | None, generated: Figure | None) -
     """Whether a stated ratio can be that of two medians, all of them rounded."""
     if reference is None or generated is None:
         return False
-    low = (generated.value - generated.half) / (reference.value + reference.half)
-    below = reference.value - reference.half
-    high = (generated.value + generated.half) / below if below > 0 else math.inf
+    low, high = _bounds(reference, generated)
     slack = 1e-9 * ratio.value + ratio.half
     return low - slack <= ratio.value <= high + slack
 
 
+def _bounds(reference: Figure, generated: Figure) -> tuple[float, float]:
+    """Between what the ratio of two rounded medians lies."""
+    low = (generated.value - generated.half) / (reference.value + reference.half)
+    below = reference.value - reference.half
+    high = (generated.value + generated.half) / below if below > 0 else math.inf
+    return max(low, 0.0), high
+
+
 def _rows(tables: Iterable[_Table], path: str, notes: list[str]) -> Iterator[_Row]:
-    seen: dict[str, list[PerformanceRow]] = {}
+    # Sections may each have a configuration, with other medians.
+    known: set[tuple[object, ...]] = set()
+    lines: dict[tuple[str, str], int] = {}
     for table in tables:
         reference = _reference(table)
         for line, cells in table.rows:
             row = _row(table, line, cells, reference)
-            if row is None or not _is_new(row.read, seen, path, notes):
+            if row is None or (same := (row.read.label, *row.read.medians_ms.items())) in known:
                 continue
-            notes += [f"{path}:{line}: {row.read.label}: {text}" for text in _remarks(row)]
+            known.add(same)
+            label = row.read.label
+            earlier = lines.setdefault((label, table.section), line)
+            if earlier != line:
+                notes.append(
+                    f"{path}:{line}: {label} has other medians on line {earlier}, which count"
+                )
+                continue
+            notes += [f"{path}:{line}: {label}: {text}" for text in _remarks(row)]
             yield row
-
-
-def _is_new(
-    row: PerformanceRow, seen: dict[str, list[PerformanceRow]], path: str, notes: list[str]
-) -> bool:
-    """Whether a configuration was not met before; sections may each have it, with other medians."""
-    earlier = seen.setdefault(row.label, [])
-    if any(other.medians_ms == row.medians_ms for other in earlier):
-        return False
-    same = next((other for other in earlier if other.section == row.section), None)
-    if same is not None:
-        where = f"{path}:{row.line}"
-        notes.append(f"{where}: {row.label} has other medians on line {same.line}, which count")
-        return False
-    earlier.append(row)
-    return True
 
 
 def _remarks(row: _Row) -> Iterator[str]:
@@ -519,11 +524,13 @@ def _compare_geomeans(
     ]
     if stated is None or not pairs:
         return
-    # The relative half digit of a mean is at most the mean of those of its numbers.
-    value = geomean(g.value / r.value for r, g in pairs)
-    loose = math.fsum(r.half / r.value + g.half / g.value for r, g in pairs) / len(pairs)
+    lows, highs = zip(*(_bounds(*pair) for pair in pairs))
+    low = geomean(lows) if all(lows) else 0.0
+    high = geomean(highs) if math.inf not in highs else math.inf
     line, figure = stated
-    if abs(figure.value - value) > value * (loose + 1e-9) + figure.half:
+    slack = 1e-9 * figure.value + figure.half
+    if not low - slack <= figure.value <= high + slack:
+        value = geomean(g.value / r.value for r, g in pairs)
         notes.append(
             f"{path}:{line}: geomean_ratio is {figure.value:g}, the medians of {len(pairs)} "
             f"configurations give {value:.4f}"
