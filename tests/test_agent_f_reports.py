@@ -13,10 +13,16 @@ import pytest
 from defusedxml.ElementTree import fromstring
 from hypothesis import given
 from hypothesis import strategies as st
-from test_cli import check
+from test_cli import SCHEMAS, check
 from tileir_tools.validators.perf_investigation import validate_perf_investigation
 
 from tileir_tools.agents.f import (
+    ABOUT,
+    CONFIDENCES,
+    EVIDENCE_KINDS,
+    SEVERITIES,
+    SHAPE_PATTERNS,
+    VERDICTS,
     Cause,
     ConfigRatio,
     Diagnosis,
@@ -123,6 +129,21 @@ def test_json_keeps_its_schema_and_everything_that_was_found() -> None:
     assert found["causes"][0]["evidence"][1] == WRAPPER._asdict()  # type: ignore[index]
     assert text == to_json(diagnosis())
     assert list(found)[1:] == list(Diagnosis._fields)
+
+
+def test_the_schema_has_the_words_that_json_may_have() -> None:
+    schema = json.loads((SCHEMAS / "tileir-agent-f-1.json").read_text())
+    top, defined = schema["properties"], schema["$defs"]
+    enums = {
+        VERDICTS: top["verdict"],
+        SEVERITIES: top["severity"],
+        SHAPE_PATTERNS: top["shape_pattern"],
+        CONFIDENCES: defined["confidence"],
+        ABOUT: defined["cause"]["properties"]["about"],
+        EVIDENCE_KINDS: defined["evidence"]["properties"]["kind"],
+    }
+    for words, said in enums.items():
+        assert tuple(said["enum"]) == words
 
 
 @pytest.mark.parametrize(
