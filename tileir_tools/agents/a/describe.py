@@ -81,7 +81,13 @@ def describe(request: Request, material: Material) -> Analysis:
         autotune_backends=(BACKEND,) if configs else (),
         autotune_key=tuple(dict.fromkeys(k for tune in operation.autotunes for k in tune.key)),
         autotune_configs=configs,
-        undecided=(*_unknown(sources), *doubts, *more_doubts, *_of_benchmarks(material)),
+        undecided=(
+            *_unknown(sources),
+            *_never_launched(material),
+            *doubts,
+            *more_doubts,
+            *_of_benchmarks(material),
+        ),
     )
 
 
@@ -335,6 +341,23 @@ def _policy(request: Request, material: Material) -> EntrySymbolPolicy:
         any(item.proof is not None for item in structural),
         material.structure.variants[0].function,
     )
+
+
+def _never_launched(material: Material) -> list[Undecided]:
+    """Kernels that the source launches and no test did: a backward pass behind a comparison, mostly."""
+    operation = material.sources.operation
+    launched = {found.function for found in material.structure.variants}
+    lines: dict[str, int] = {}
+    for launch in operation.launches:
+        for kernel in launch.kernels:
+            if kernel not in launched:
+                lines.setdefault(kernel, launch.line)
+    return [
+        Undecided(
+            f"variants of {kernel}", f"{operation.path}:{line}", "no test that ran launches it"
+        )
+        for kernel, line in lines.items()
+    ]
 
 
 def _unknown(sources: Sources) -> list[Undecided]:
