@@ -13,7 +13,16 @@ from pathlib import Path
 from tileir_tools.agents import read_analysis
 from tileir_tools.toolchain.dump_folder import read_manifest
 
-HEAD = ["operation", "variants", "configs", "dumps", "supplements", "aliases", "tuned", "not decided"]
+HEAD = [
+    "operation",
+    "variants",
+    "configs",
+    "dumps",
+    "supplements",
+    "aliases",
+    "tuned",
+    "not decided",
+]
 # Always so without a GPU, and said once in the text.
 _KNOWN = ("benchmark",)
 
@@ -43,7 +52,9 @@ def row(folder: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("out", type=Path)
     out = parser.parse_args().out
     lines = [HEAD, ["---"] * len(HEAD)]

@@ -15,7 +15,16 @@ from .rust import NAME, Part, RustFile, RustFunction
 # What `CompileOptions` can be told; `compile_options!` of the shared code takes them in this order.
 HINTS = ("occupancy", "num_cta_in_cga")
 # The codes of number formats that tensors carry over the boundary, as the shared `dtype_str` has them.
-DTYPE_CODES = {0: "f32", 1: "f16", 2: "bf16", 3: "i32", 4: "i64", 5: "f8e5m2", 6: "f4e2m1fnx2", 7: "f8e4m3fn"}
+DTYPE_CODES = {
+    0: "f32",
+    1: "f16",
+    2: "bf16",
+    3: "i32",
+    4: "i64",
+    5: "f8e5m2",
+    6: "f4e2m1fnx2",
+    7: "f8e4m3fn",
+}
 
 
 class RustEntry(NamedTuple):
@@ -45,7 +54,7 @@ class RustLaunch(NamedTuple):
         generics: texts of what is handed on, without `.to_string()`; None where it is not understood.
         grid: parameters of the exported function that the grid is computed from; None as above.
         grid_text: as it is written.
-        hints: hint -> text of its value, of the `CompileOptions` that are handed on; None for no options at all.
+        hints: hint -> text of its value, of the `CompileOptions` that are handed on; None without options.
         options_line: where they are made.
     """
 
@@ -93,7 +102,9 @@ def entries_of(file: RustFile) -> tuple[RustEntry, ...]:
 
 
 def _attribute(function: RustFunction) -> str | None:
-    found = (text for text in function.attributes if text.replace(" ", "").startswith("cutile::entry"))
+    found = (
+        text for text in function.attributes if text.replace(" ", "").startswith("cutile::entry")
+    )
     return next(found, None)
 
 
@@ -309,7 +320,9 @@ class _Reading:
         while at < self.function.body.end and file.tokens[at].text in ("}", ")", "?"):
             at += 1
         found = dict(self._methods(at))
-        bound = [n for n, parts in self.lets.items() if any(p.start <= place < p.end for p in parts)]
+        bound = [
+            n for n, parts in self.lets.items() if any(p.start <= place < p.end for p in parts)
+        ]
         for later in range(at, self.function.body.end if bound and "generics" not in found else at):
             if file.tokens[later].text in bound and file.is_at(later + 1, "."):
                 found = {**dict(self._methods(later + 1)), **found}
@@ -371,7 +384,11 @@ def _plain(text: str) -> str:
     """`bm` for `bm.to_string()`."""
     for end in (".to_string()", ".into()", ".to_owned()"):
         text = text.removesuffix(end)
-    return text.removeprefix("String::from(").removesuffix(")") if text.startswith("String::") else text
+    return (
+        text.removeprefix("String::from(").removesuffix(")")
+        if text.startswith("String::")
+        else text
+    )
 
 
 def known_types(export: Export) -> Mapping[str, str]:

@@ -16,7 +16,10 @@ from .wrapper import Wrapper
 # Words for the same field of a configuration; the first is what messages of ours call it.
 _FIELDS = (
     *(
-        tuple(word.format(d) for word in ("tile_{}", "b{}", "tile_size_{}", "block_{}", "block_size_{}"))
+        tuple(
+            word.format(d)
+            for word in ("tile_{}", "b{}", "tile_size_{}", "block_{}", "block_size_{}")
+        )
         for d in "mnkd"
     ),
     ("occupancy", "occ"),
@@ -164,8 +167,22 @@ def plain_configs(configs: Iterable[Conditional]) -> Iterator[dict[str, object]]
             yield {field(str(name)): value for name, value in config.value.items()}
 
 
+def aliases(wrapper: Wrapper) -> dict[str, tuple[str, bool]]:
+    """Texts of conditions -> what they stand for in terms of a registered function, and whether they agree."""
+    found: dict[str, tuple[str, bool]] = {}
+    for call in wrapper.calls:
+        for argument in call.arguments:
+            last, last_holds = argument.meanings[-1]
+            for text, holds in argument.meanings:
+                found.setdefault(text, (last, holds == last_holds))
+    return found
+
+
 def configs_for(
-    pair: Pair, configs: Sequence[Conditional], wanted: Sequence[Mapping[str, object]]
+    pair: Pair,
+    configs: Sequence[Conditional],
+    wanted: Sequence[Mapping[str, object]],
+    meanings: Mapping[str, tuple[str, bool]],
 ) -> list[Conditional]:
     """The configurations that the wrapper tries for a kernel.
 
@@ -179,8 +196,10 @@ def configs_for(
         return list(configs)
     known = {canonical(c.text, c.holds) for way in pair.conditions() for c in way}
     for when, group in groups.items():
-        if {canonical(text) for text in when} & known:
-            return group
+        for text, holds in map(canonical, when):
+            stands_for, agrees = meanings.get(text, (text, True))
+            if {(text, holds), (stands_for, holds == agrees)} & known:
+                return group
     return max(groups.values(), key=lambda group: _overlap(list(plain_configs(group)), wanted))
 
 
@@ -197,4 +216,6 @@ def agree(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
 def exclusive(one: Iterable[Condition], other: Iterable[Condition]) -> bool:
     """Whether conditions of two places cannot hold together."""
     first = {canonical(c.text, c.holds) for c in one}
-    return any((text, not holds) in first for text, holds in (canonical(c.text, c.holds) for c in other))
+    return any(
+        (text, not holds) in first for text, holds in (canonical(c.text, c.holds) for c in other)
+    )

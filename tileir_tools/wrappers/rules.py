@@ -31,8 +31,8 @@ _ROWS = (
                 "`autotune_launch`: each call runs the kernel twice.",
                 "Take the launch out of the function that is registered; a canary belongs into a test."),
     WrapperRule("WRP002", LAUNCHES, "kernel launched repeatedly by the function that is tried", "extra launch",
-                "The function that `autotune_launch` tries launches more often than the reference does: what is "
-                "measured is the sum, and every call pays it.",
+                "The function that `autotune_launch` tries launches more often than the reference does: what "
+                "is measured is the sum, and every call pays it.",
                 "Leave one launch in `kernel_fn`."),
     WrapperRule("WRP003", LAUNCHES, "kernel of PyTorch in the function that is tried", "extra launch",
                 "Filling, copying or computing with PyTorch inside of `kernel_fn` launches another kernel for "
@@ -44,7 +44,8 @@ _ROWS = (
                 "Raise for what the kernel cannot do; let the kernel do the rest."),
     # -- allocation
     WrapperRule("WRP005", ALLOCATION, "buffer filled on every call", "extra launch",
-                "`torch.zeros` and its kin launch a kernel that writes the whole buffer; the reference does not.",
+                "`torch.zeros` and its kin launch a kernel that writes the whole buffer; the reference does "
+                "not.",
                 "Allocate with `torch.empty`, or fill once and keep it."),
     WrapperRule("WRP006", ALLOCATION, "input copied on every call", "extra launch",
                 "A tensor is copied before the launch and the reference takes it as it is. `.contiguous()` "
@@ -120,12 +121,12 @@ _ROWS = (
                 "`@ct.kernel(..)` of the reference has a hint that neither the entry's `optimization_hints` "
                 "nor the options have with that value.",
                 "Write the hint into `#[cutile::entry(optimization_hints = ..)]`."),
-    WrapperRule("WRP033", HINTS, "hint is set that the reference leaves to the compiler", "slower configuration",
+    WrapperRule("WRP033", HINTS, "hint is set that the reference leaves open", "slower configuration",
                 "A fixed value keeps the compiler from choosing.",
                 "Pass -1, and leave the hint out of the entry."),
     WrapperRule("WRP034", HINTS, "grid and occupancy confused", "wrong grid",
-                "The grid depends on a hint, or on the number of multiprocessors, and the reference's does not; "
-                "or the other way round.",
+                "The grid depends on a hint, or on the number of multiprocessors, and the reference's does "
+                "not; or the other way round.",
                 "Compute the grid as the reference does; hand hints on as hints only."),
 )
 # fmt: on

@@ -1,8 +1,8 @@
 """Rust as tokens, brackets and functions: as much as wrappers of kernels need.
 
 Place in the flow: files -> **facts of a wrapper**; imports `errors`, `source`. It knows comments, strings,
-lifetimes and nesting, functions with their attributes, generics and parameters; it knows no types and expands no
-macro.
+lifetimes and nesting, functions with their attributes, generics and parameters; it knows no types and expands
+no macro.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import NamedTuple
 from ..errors import Diagnostic, ParseError
 from ..source import Source, Span
 
-NAME, NUMBER, STRING, CHARACTER, LIFETIME, PUNCTUATION = "name number string char lifetime punct".split()
+NAME, NUMBER, STRING, CHARACTER, LIFETIME, PUNCTUATION = (
+    "name number string char lifetime punct".split()
+)
 
 _SKIPPED = re.compile(r"\s+|//[^\n]*")
 _LEXEMES = re.compile(
@@ -150,9 +152,7 @@ class RustFile:
         return tuple(
             self._function(place)
             for place, token in enumerate(self.tokens[:-1])
-            if token.text == "fn"
-            and token.kind == NAME
-            and self.tokens[place + 1].kind == NAME
+            if token.text == "fn" and token.kind == NAME and self.tokens[place + 1].kind == NAME
         )
 
     def _function(self, place: int) -> RustFunction:
@@ -235,7 +235,9 @@ def _tokens(text: str, path: str) -> Iterator[Token]:
         else:
             found = _LEXEMES.match(text, at)
             if found is None:
-                raise _error(text, path, at, f"no Rust: {text[at : at + 10].split()[0]!r} ends nowhere")
+                raise _error(
+                    text, path, at, f"no Rust: {text[at : at + 10].split()[0]!r} ends nowhere"
+                )
             kind = found.lastgroup or PUNCTUATION
             yield Token(STRING if kind in ("raw", "hashes") else kind, found[0], at)
             at = found.end()

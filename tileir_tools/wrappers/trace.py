@@ -78,7 +78,9 @@ class Tracer:
     def __init__(self, host: Host):
         self.host = host
 
-    def function(self, node: ast.expr, frame: Frame) -> tuple[AnyFunction, Frame | None, int] | None:
+    def function(
+        self, node: ast.expr, frame: Frame
+    ) -> tuple[AnyFunction, Frame | None, int] | None:
         """The function of the file that is called by a name, its frame around, and parameters to skip."""
         if isinstance(node, ast.Lambda):
             return node, frame, 0
@@ -90,9 +92,9 @@ class Tracer:
         around: Frame | None = frame
         while around is not None:
             for inner in ast.walk(around.function):
-                if isinstance(inner, ast.FunctionDef) and inner.name == node.id:
-                    if inner is not around.function:
-                        return inner, around, 0
+                is_function = isinstance(inner, ast.FunctionDef) and inner is not around.function
+                if is_function and inner.name == node.id:
+                    return inner, around, 0
             found = local_values(node.id, around.function)
             if found and isinstance(found[0][0], ast.Lambda):
                 return found[0][0], around, 0
@@ -159,9 +161,7 @@ class Tracer:
             waiting += more
         return tuple(found)
 
-    def _step(
-        self, node: ast.expr, frame: Frame
-    ) -> tuple[list[str], list[tuple[ast.expr, Frame]]]:
+    def _step(self, node: ast.expr, frame: Frame) -> tuple[list[str], list[tuple[ast.expr, Frame]]]:
         if isinstance(node, ast.Name):
             if self.is_config(node.id, frame):
                 return ["cfg"], []
@@ -182,7 +182,11 @@ class Tracer:
         """The field of a configuration that is read: `cfg.BM`, `getattr(cfg, "BM", ..)`."""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             return node.attr if self.is_config(node.value.id, frame) else None
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr" and len(node.args) > 1:
+        if (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) == "getattr"
+            and len(node.args) > 1
+        ):
             base, name = node.args[:2]
             if isinstance(base, ast.Name) and isinstance(name, ast.Constant):
                 return str(name.value) if self.is_config(base.id, frame) else None
@@ -221,9 +225,7 @@ class Tracer:
         """
         return tuple((ast.unparse(one), holds) for one, _, holds in self.unfolded(node, frame))
 
-    def unfolded(
-        self, node: ast.expr, frame: Frame
-    ) -> Iterator[tuple[ast.expr, Frame, bool]]:
+    def unfolded(self, node: ast.expr, frame: Frame) -> Iterator[tuple[ast.expr, Frame, bool]]:
         """An expression, what it stands for, what that stands for ..; as long as that is one thing."""
         holds = True
         for _ in range(50):

@@ -84,14 +84,16 @@ class Search(NamedTuple):
         name: text of what it is called.
         key: parts of what it remembers the best one by; None where it is not seen.
         configs: of each configuration its fields, and the conditions under which it is tried; or `Undecided`.
-        configs_line: where they are made, or handed over.
+        makers: functions of the file that make them: the conditions under which each does, and its line.
+        line: where they are handed over.
     """
 
     step: Step
     name: str
     key: tuple[KeyPart, ...] | None
     configs: tuple[Conditional, ...] | Undecided
-    configs_line: int
+    makers: tuple[tuple[tuple[Condition, ...], int], ...]
+    line: int
 
 
 class Done(NamedTuple):
@@ -223,7 +225,9 @@ class Walk:
         if name.rpartition(".")[2] == "autotune_launch":
             self._search(node, frame, place)
         elif (symbol := self._symbol(node)) is not None:
-            self.calls.append(FfiCall(symbol, self._step(node, place), self._arguments(symbol, node, frame)))
+            self.calls.append(
+                FfiCall(symbol, self._step(node, place), self._arguments(symbol, node, frame))
+            )
         elif (found := self.tracer.function(node.func, frame)) is not None:
             inner = called(node, found[0], frame, found[1], found[2])
             self._function(inner, self._below(node, place))
@@ -269,18 +273,21 @@ class Walk:
         name = ast.unparse(given["kernel_name"]) if "kernel_name" in given else ""
         key = given.get("key")
         parts = tuple(self._key(key, frame)) if key is not None else None
-        line = self._made(space, frame) if space is not None else node.lineno
-        self.searches.append(Search(step, name, parts, configs, line))
+        makers = tuple(self._makers(space, frame)) if space is not None else ()
+        line = space.lineno if space is not None else node.lineno
+        self.searches.append(Search(step, name, parts, configs, makers, line))
         self._tried(given.get("kernel_fn"), node, frame, place)
 
-    def _made(self, space: ast.expr, frame: Frame) -> int:
-        """The line of the function that makes the configurations, else of what is handed over."""
-        for node, inner, _ in self.tracer.unfolded(space, frame):
-            if isinstance(node, ast.Call):
-                found = self.tracer.function(node.func, inner)
-                if found is not None:
-                    return found[0].lineno
-        return space.lineno
+    def _makers(self, space: ast.expr, frame: Frame) -> Iterator[tuple[tuple[Condition, ...], int]]:
+        """The functions that make what is searched."""
+        *_, (last, inner, _) = self.tracer.unfolded(space, frame)
+        values = [last]
+        if isinstance(last, ast.Name):
+            values = [value.node for value in self.tracer.values(last.id, last, inner)[0]]
+        for call in (n for value in values for n in ast.walk(value) if isinstance(n, ast.Call)):
+            found = self.tracer.function(call.func, inner)
+            if found is not None:
+                yield enclosing_conditions(call, self.host), found[0].lineno
 
     def _tried(
         self, function: ast.expr | None, node: ast.Call, frame: Frame, place: _Place
@@ -325,7 +332,9 @@ class Walk:
         mark = f"{seen.work.name}()@{seen.step.line}"
         mark = mark if mark.startswith("torch.") else f".{mark}"
         used = any(mark in a.sources for call in self.calls for a in call.arguments)
-        given = self.tracer.sources(seen.node, seen.frame) if isinstance(seen.node, ast.expr) else ()
+        given = (
+            self.tracer.sources(seen.node, seen.frame) if isinstance(seen.node, ast.expr) else ()
+        )
         results = {f"@{search.step.line}" for search in self.searches}
         is_result = any("autotune_launch()" in s and s.endswith(tuple(results)) for s in given)
         return Done(seen.work, seen.step, used, is_result)

@@ -24,7 +24,9 @@ from .trace import Tracer
 from .walk import Done, FfiCall, Search, Walk, Walked
 
 BACKEND = "cutile-rs"
-_DECLARATION = re.compile(r"\b[a-z]\w*[\s*]+(?P<symbol>[A-Za-z_]\w*)\s*\((?P<parameters>[^()]*)\)\s*;")
+_DECLARATION = re.compile(
+    r"\b[a-z]\w*[\s*]+(?P<symbol>[A-Za-z_]\w*)\s*\((?P<parameters>[^()]*)\)\s*;"
+)
 
 
 class Declaration(NamedTuple):
@@ -172,9 +174,9 @@ def _refused(host: Host, roots: list[str]) -> Iterator[str]:
     """Parameters that must not be true."""
     for root in roots:
         for node in ast.walk(host.functions[root]):
-            if isinstance(node, ast.If) and isinstance(node.test, ast.Name):
-                if isinstance(node.body[-1], ast.Raise):
-                    yield node.test.id
+            raises = isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise)
+            if raises and isinstance(node.test, ast.Name):
+                yield node.test.id
 
 
 def _gates(host: Host, module: Scope) -> Iterator[Gate]:
@@ -185,9 +187,9 @@ def _gates(host: Host, module: Scope) -> Iterator[Gate]:
         test = node.test
         if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotIn):
             formats = evaluate(test.comparators[0], module)
-            if isinstance(formats, (tuple, list, set)) and formats:
-                if all(isinstance(item, Dtype) for item in formats):
-                    yield Gate(tuple(str(item) for item in formats), test.lineno)
+            items = list(formats) if isinstance(formats, (tuple, list, set)) else []
+            if items and all(isinstance(item, Dtype) for item in items):
+                yield Gate(tuple(map(str, items)), test.lineno)
 
 
 def _undecided(
