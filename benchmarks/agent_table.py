@@ -1,7 +1,7 @@
 """What agent A found of each operation: `python benchmarks/agent_table.py OUT`.
 
-OUT is the folder of kernels that `tileir agent a` wrote to. Prints the table of docs/agent_a.md: one row for each
-operation with an analysis, one line for each that has none.
+OUT is the folder of kernels that `tileir agent a` wrote to. Prints the table of docs/agent_a.md: one row for
+each operation with an analysis, one line for each that has none.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from ..sources import Condition, Undecided
 from .ffi import Export, RustEntry, RustLaunch, known_types
 from .finding import HIGH, MEDIUM, WrapperFinding, make_finding
-from .pairing import Pair, canonical, names_in
+from .pairing import Pair, canonical, main_call, names_in
 from .walk import FfiArgument, FfiCall
 from .wrapper import Wrapper
 
@@ -183,7 +183,10 @@ def _variants(
             continue
         theirs = {canonical(c.text, c.holds) for way in pair.conditions() for c in way}
         for condition in pair.launch.conditions:
-            if (condition.text, condition.line) in seen:
+            everywhere = {
+                c.holds for rust in pair.rust for c in rust.conditions if c[::2] == condition[::2]
+            }
+            if (condition.text, condition.line) in seen or len(everywhere) > 1:
                 continue
             seen.add((condition.text, condition.line))
             yield from _variant(condition, pair, pair.export, theirs, every, wrapper)
@@ -230,7 +233,7 @@ def _claim(
 ) -> tuple[FfiArgument, bool] | None:
     """The argument that a condition of Rust asks for, and whether it is asked to be true."""
     found = _FLAG.match(condition.text)
-    call = next((c for c in wrapper.calls if c.symbol == export.name), None)
+    call = main_call(wrapper, export)
     if found is None or call is None:
         return None
     argument = next((a for a in call.arguments if a.parameter == found["name"]), None)

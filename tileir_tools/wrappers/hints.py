@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..sources import Conditional, Undecided
 from .ffi import HINTS, Export, RustEntry, RustLaunch
 from .finding import LOW, MEDIUM, WrapperFinding, make_finding
-from .pairing import Pair, aliases, configs_for, field, plain_configs
+from .pairing import Pair, aliases, configs_for, field, main_call, plain_configs
 from .walk import FfiArgument, FfiCall
 from .wrapper import Wrapper
 
@@ -22,11 +22,19 @@ _MULTIPROCESSORS = re.compile(r"num_sms?\b|multi_processor_count", re.IGNORECASE
 
 
 def hint_findings(wrapper: Wrapper, pairs: Sequence[Pair]) -> Iterator[WrapperFinding]:
-    """Faults of hints and grids, one export and one launch after the other."""
+    """Faults of hints and grids; what is said of one line for several kernels is said once."""
+    said: set[tuple[str, str]] = set()
+    for finding in _all(wrapper, pairs):
+        if (finding.code, finding.where) not in said:
+            said.add((finding.code, finding.where))
+            yield finding
+
+
+def _all(wrapper: Wrapper, pairs: Sequence[Pair]) -> Iterator[WrapperFinding]:
     for pair in pairs:
         if pair.export is None or pair.launch is None:
             continue
-        call = next((c for c in wrapper.calls if c.symbol == pair.export.name), None)
+        call = main_call(wrapper, pair.export)
         if call is not None:
             for name in _OF_FIELD:
                 yield from _hint(name, pair, pair.launch, pair.export, call, wrapper)
@@ -128,6 +136,9 @@ def _tuned(
     wrapper: Wrapper,
 ) -> Iterator[WrapperFinding]:
     """A hint that the reference gives with every configuration."""
+    if not wrapper.searches:
+        # That nothing is tuned is said elsewhere.
+        return
     passed = argument is not None and any(
         field(source.removeprefix("cfg.")) == name
         for source in argument.sources

@@ -12,7 +12,7 @@ from ..sources import Launch, OperationSource, Work
 from ..sources.work import ALLOCATE, COMPUTE, COPY, FILL
 from .finding import HIGH, LOW, MEDIUM, WrapperFinding, make_finding
 from .pairing import backward_functions, exclusive, forward_functions, forward_launches
-from .walk import Done, FfiCall, Search
+from .walk import Done, FfiCall, Search, Step
 from .wrapper import Wrapper
 
 
@@ -65,14 +65,22 @@ def _beside(search: Search, wrapper: Wrapper) -> Iterator[WrapperFinding]:
         if any(" not in " in c.text and c.holds for c in extra):
             # What is asked whether it was done before is done once, where somebody notes it.
             continue
-        place = "before" if step.line < search.step.line else "after"
+        line = _parting(step, search.step)
+        place = "before" if line < search.step.line else "after"
         under = f" where {extra[0].text}" if extra else ""
         message = (
             f"{call.symbol} is launched {place} autotune_launch (line {search.step.line}){under}: "
             "every call launches it besides the tuned one"
         )
         confidence = MEDIUM if extra else HIGH
-        yield make_finding(wrapper, "WRP001", message, wrapper.path, step.line, confidence)
+        yield make_finding(wrapper, "WRP001", message, wrapper.path, line, confidence)
+
+
+def _parting(step: Step, other: Step) -> int:
+    """The line where the way to a step leaves the way to another."""
+    common = zip(step.way, other.way)
+    place = next((i for i, (one, two) in enumerate(common) if one != two), 0)
+    return step.way[place][1]
 
 
 def _repeated(
@@ -92,7 +100,7 @@ def _repeated(
             f"{where} comes to {len(same) + 1} launches; a call of the reference to {expected}"
         )
         code = "WRP002" if search is not None else "WRP001"
-        yield make_finding(wrapper, code, message, wrapper.path, call.step.line)
+        yield make_finding(wrapper, code, message, wrapper.path, _parting(call.step, same[-1].step))
 
 
 def _works(wrapper: Wrapper, reference: OperationSource) -> Iterator[WrapperFinding]:

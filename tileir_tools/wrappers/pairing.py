@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ..sources import BACKWARD, Autotune, Condition, Conditional, Launch, OperationSource
 from .ffi import Export, RustLaunch
+from .walk import FfiCall
 from .wrapper import Wrapper
 
 # Words for the same field of a configuration; the first is what messages of ours call it.
@@ -40,7 +41,7 @@ class Pair(NamedTuple):
         launches: of the reference.
         search: that tunes it; None where nothing does.
         options: of `@ct.kernel`.
-        export, launch: what stands for it; None where nothing does.
+        export, rust: what stands for it, all launches of one entry; None and none where nothing does.
     """
 
     kernel: str
@@ -48,7 +49,12 @@ class Pair(NamedTuple):
     search: Autotune | None
     options: Mapping[str, str]
     export: Export | None
-    launch: RustLaunch | None
+    rust: tuple[RustLaunch, ...]
+
+    @property
+    def launch(self) -> RustLaunch | None:
+        """The first of the launches that stand for it."""
+        return self.rust[0] if self.rust else None
 
     def conditions(self) -> tuple[tuple[Condition, ...], ...]:
         """Conditions of every forward way to the reference's launches."""
@@ -100,13 +106,13 @@ def pairs_of(wrapper: Wrapper, reference: OperationSource) -> tuple[Pair, ...]:
     launches = forward_launches(reference)
     names = list(dict.fromkeys(name for launch in launches for name in launch.kernels))
     called = {call.symbol for call in wrapper.calls}
-    free = [
-        (export, launch)
-        for export in wrapper.exports
-        if export.name in called
-        for launch in export.launches
-    ]
-    matched = _match(names, [launch.entry for _, launch in free])
+    free: dict[str, tuple[Export, tuple[RustLaunch, ...]]] = {}
+    for export in wrapper.exports:
+        for entry in dict.fromkeys(launch.entry for launch in export.launches):
+            if export.name in called:
+                of_entry = tuple(launch for launch in export.launches if launch.entry == entry)
+                free.setdefault(entry, (export, of_entry))
+    matched = _match(names, list(free))
     options = {kernel.name: kernel.options for kernel in reference.kernels}
     return tuple(
         Pair(
@@ -114,25 +120,30 @@ def pairs_of(wrapper: Wrapper, reference: OperationSource) -> tuple[Pair, ...]:
             tuple(launch for launch in launches if name in launch.kernels),
             next((tune for tune in reference.autotunes if name in tune.kernels), None),
             options.get(name, {}),
-            *(free[matched[name]] if name in matched else (None, None)),
+            *(free[matched[name]] if name in matched else (None, ())),
         )
         for name in names
     )
 
 
-def _match(names: Sequence[str], entries: Sequence[str]) -> dict[str, int]:
-    """Kernel -> place of its entry: equal words first, then most words in common, then what is left."""
-    found: dict[str, int] = {}
+def _match(names: Sequence[str], entries: Sequence[str]) -> dict[str, str]:
+    """Kernel -> its entry: equal words first, then most words in common, then what is left."""
+    found: dict[str, str] = {}
     rated = sorted(
-        (-_likeness(name, entry), order, place)
-        for order, name in enumerate(names)
-        for place, entry in enumerate(entries)
+        ((-_likeness(name, entry), name, entry) for name in names for entry in entries),
+        key=lambda one: one[0],
     )
-    for likeness, order, place in rated:
+    for likeness, name, entry in rated:
         alone = len(names) == 1 or len(entries) - len(found) == len(names) - len(found) == 1
-        if names[order] not in found and place not in found.values() and (likeness < 0 or alone):
-            found[names[order]] = place
+        if name not in found and entry not in found.values() and (likeness < 0 or alone):
+            found[name] = entry
     return found
+
+
+def main_call(wrapper: Wrapper, export: Export) -> FfiCall | None:
+    """The call of an exported function that counts: one that a search tries, where any does."""
+    calls = [call for call in wrapper.calls if call.symbol == export.name]
+    return next((c for c in calls if c.step.search is not None), calls[0] if calls else None)
 
 
 def _likeness(name: str, entry: str) -> float:

@@ -91,9 +91,8 @@ class Tracer:
             return None
         around: Frame | None = frame
         while around is not None:
-            for inner in ast.walk(around.function):
-                is_function = isinstance(inner, ast.FunctionDef) and inner is not around.function
-                if is_function and inner.name == node.id:
+            for inner in _functions_inside(around.function):
+                if inner.name == node.id:
                     return inner, around, 0
             found = local_values(node.id, around.function)
             if found and isinstance(found[0][0], ast.Lambda):
@@ -247,6 +246,12 @@ class Tracer:
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return None
         return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _functions_inside(function: AnyFunction) -> Iterator[ast.FunctionDef]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.FunctionDef) and node is not function:
+            yield node
 
 
 def _default(name: str, function: AnyFunction) -> ast.expr | None:

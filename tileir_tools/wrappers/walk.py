@@ -49,6 +49,7 @@ class Step(NamedTuple):
         conditions: on the way from the registered function, the outermost first.
         search: the line of the search inside of whose function it is done; None outside of one.
         handles: whether it is done only after something was raised.
+        way: function and line of every call from the registered function to here, this one the last.
     """
 
     root: str
@@ -57,6 +58,7 @@ class Step(NamedTuple):
     conditions: tuple[Condition, ...]
     search: int | None
     handles: bool
+    way: tuple[tuple[str, int], ...]
 
 
 class FfiCall(NamedTuple):
@@ -127,7 +129,7 @@ class _Place(NamedTuple):
     conditions: tuple[Condition, ...]
     search: int | None
     handles: bool
-    depth: int
+    way: tuple[tuple[str, int], ...]
 
 
 class _Seen(NamedTuple):
@@ -172,13 +174,13 @@ class Walk:
         """All that calling a function does."""
         self._root = root
         frame = Frame(self.host.functions[root], root=True)
-        self._function(frame, _Place((), None, False, 0))
+        self._function(frame, _Place((), None, False, ()))
         works = tuple(map(self._done, self._works))
         return Walked(tuple(self.calls), tuple(self.searches), works, tuple(self.undecided))
 
     def _function(self, frame: Frame, place: _Place) -> None:
         function = frame.function
-        if place.depth > _MAX_DEPTH or function in self._active:
+        if len(place.way) > _MAX_DEPTH or function in self._active:
             return
         self._active.append(function)
         for node in own_nodes(function):
@@ -199,17 +201,19 @@ class Walk:
     def _below(self, node: ast.AST, place: _Place) -> _Place:
         """The place of what a node calls."""
         step = self._step(node, place)
-        return _Place(step.conditions, step.search, step.handles, place.depth + 1)
+        return _Place(step.conditions, step.search, step.handles, step.way)
 
     def _step(self, node: ast.AST, place: _Place) -> Step:
+        function, line = self.host.owner(node) or "", getattr(node, "lineno", 1)
         here = (*place.conditions, *enclosing_conditions(node, self.host))
         return Step(
             self._root,
-            self.host.owner(node) or "",
-            getattr(node, "lineno", 1),
+            function,
+            line,
             tuple(dict.fromkeys(here)),
             place.search,
             place.handles or self._in_handler(node),
+            (*place.way, (function, line)),
         )
 
     def _in_handler(self, node: ast.AST) -> bool:
@@ -331,10 +335,14 @@ class Walk:
         """What becomes of work: whether a launch reads it, and whether it reads what a launch made."""
         mark = f"{seen.work.name}()@{seen.step.line}"
         mark = mark if mark.startswith("torch.") else f".{mark}"
-        used = any(mark in a.sources for call in self.calls for a in call.arguments)
+        read = {source for call in self.calls for a in call.arguments for source in a.sources}
         given = (
             self.tracer.sources(seen.node, seen.frame) if isinstance(seen.node, ast.expr) else ()
         )
-        results = {f"@{search.step.line}" for search in self.searches}
-        is_result = any("autotune_launch()" in s and s.endswith(tuple(results)) for s in given)
-        return Done(seen.work, seen.step, used, is_result)
+        searched = {f"@{search.step.line}" for search in self.searches}
+        is_result = any(
+            ("autotune_launch()" in source and source.endswith(tuple(searched)))
+            or (source.startswith("torch.empty") and source in read and source != mark)
+            for source in given
+        )
+        return Done(seen.work, seen.step, mark in read, is_result)

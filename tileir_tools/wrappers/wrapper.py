@@ -136,7 +136,8 @@ def _wrapper(
         Walk(Tracer(host), module, names, [export.name for export in exports]).run(root)
         for root in dict.fromkeys(r.function for r in registrations)
     ]
-    read = [rust for rust in (kernel, ffi) if rust is not None]
+    texts = {file.path: file.text}
+    texts |= {rust.path: rust.text for rust in (kernel, ffi) if rust is not None}
     return Wrapper(
         name,
         file.path,
@@ -152,7 +153,7 @@ def _wrapper(
         tuple(work for one in walked for work in one.works),
         entries,
         exports,
-        {one.path: tuple(one.text.split("\n")) for one in (file, *read)},
+        {path: tuple(text.split("\n")) for path, text in texts.items()},
         tuple(_undecided(file, kernel, ffi, registrations, walked, exports)),
     )
 
@@ -174,9 +175,8 @@ def _refused(host: Host, roots: list[str]) -> Iterator[str]:
     """Parameters that must not be true."""
     for root in roots:
         for node in ast.walk(host.functions[root]):
-            raises = isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise)
-            if raises and isinstance(node.test, ast.Name):
-                yield node.test.id
+            if isinstance(node, ast.If) and isinstance(node.test, ast.Name):
+                yield from [node.test.id] if isinstance(node.body[-1], ast.Raise) else []
 
 
 def _gates(host: Host, module: Scope) -> Iterator[Gate]:
