@@ -35,6 +35,7 @@ _COMMANDS = {
     "variants": "variants",
     "verify": "verify",
     "what-if": "whatif",
+    "wrapper": "wrapper",
 }
 
 

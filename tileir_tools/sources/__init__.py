@@ -25,6 +25,7 @@ from .reading import ReadSource, read_source
 from .tests import Choices, Helper, Reference, TestSource, read_tests
 from .tolerances import Tolerance
 from .values import Conditional, Dtype, Either, Undecided, as_json
+from .work import Work
 
 __all__ = [
     "BACKWARD",
@@ -53,6 +54,7 @@ __all__ = [
     "TestSource",
     "Tolerance",
     "Undecided",
+    "Work",
     "as_json",
     "find_project",
     "parse_python",

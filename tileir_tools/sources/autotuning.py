@@ -95,10 +95,17 @@ def _returned(node: ast.expr | None, function: str, flow: Flow) -> tuple[str, ..
 def _configs(
     name: str, call: ast.Call, space: ast.expr | None, flow: Flow, module: Scope
 ) -> tuple[Conditional, ...] | Undecided:
-    text = ast.unparse(space) if space is not None else ast.unparse(call)
     if space is None:
-        return Undecided(text, call.lineno, "it has no search space")
-    value = evaluate(space, _scope_at(name, call, flow, module))
+        return Undecided(ast.unparse(call), call.lineno, "it has no search space")
+    return configs_of(call, space, flow.host.functions[name], module)
+
+
+def configs_of(
+    call: ast.Call, space: ast.expr, function: ast.FunctionDef, module: Scope
+) -> tuple[Conditional, ...] | Undecided:
+    """What a search tries: `space`, an argument of the call, where the function has come to the call."""
+    text = ast.unparse(space)
+    value = evaluate(space, _scope_at(call, function, module))
     if isinstance(value, Undecided):
         return Undecided(text, space.lineno, f"{value.text}: {value.why}")
     try:
@@ -112,9 +119,8 @@ def _fields(value: object) -> object:
     return dict(value) if isinstance(value, Namespace) else value
 
 
-def _scope_at(name: str, call: ast.Call, flow: Flow, module: Scope) -> Scope:
+def _scope_at(call: ast.Call, function: ast.FunctionDef, module: Scope) -> Scope:
     """The names of a function where a call in it is reached; all undecided where it is not found."""
-    function = flow.host.functions[name]
     scope = function_scope(Function(function, module))
     found: list[Scope] = []
 

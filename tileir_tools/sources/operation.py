@@ -1,7 +1,7 @@
 """What the source of an operation says: registration, kernels, launches, searches, assumptions.
 
 Place in the flow: files -> values -> **facts of an operation**; imports `project`, `bodies`, `host`, `flow`,
-`kernels`, `launches`, `autotuning`, `values`.
+`kernels`, `launches`, `autotuning`, `work`, `values`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .launches import Launch, launches_of
 from .literals import Scope, dotted, dtype_of, evaluate
 from .project import PythonFile, depth_guarded, read_python
 from .values import Undecided
+from .work import Work, works_of
 
 # Methods and attributes of tensors that say, or change, how they lie in memory.
 _LAYOUTS = (
@@ -62,6 +63,7 @@ class OperationSource(NamedTuple):
         ops: calls of cuda-tile in all kernels, in the order of their first use.
         dtype_gates: comparisons with number formats, on the host and in kernels.
         layouts: what is assumed of, or done to, how tensors lie in memory.
+        works: what the host code makes PyTorch do: allocate, fill, copy, compute.
         elsewhere: functions of other files of the project that the operation calls; launches may hide there.
         undecided: everything that the source alone does not say.
     """
@@ -75,6 +77,7 @@ class OperationSource(NamedTuple):
     ops: tuple[str, ...]
     dtype_gates: tuple[Remark, ...]
     layouts: tuple[Remark, ...]
+    works: tuple[Work, ...]
     elsewhere: tuple[str, ...]
     undecided: tuple[Undecided, ...]
 
@@ -103,7 +106,7 @@ def _operation(file: PythonFile, capability: tuple[int, int] | None) -> Operatio
     kernels = kernels_of(file, imports)
     host = host_of(file, imports, {k.name for k in kernels})
     flow = Flow(host, {k.name for k in kernels})
-    registrations = tuple(_registrations(file, module))
+    registrations = registrations_of(file, module)
     edges = edges_of(host)
     tunes = autotunes_of(flow, edges, module)
     caches = {tune.cache for tune in tunes if tune.cache is not None}
@@ -119,9 +122,15 @@ def _operation(file: PythonFile, capability: tuple[int, int] | None) -> Operatio
         tuple(dict.fromkeys(op for kernel in kernels for op in kernel.ops)),
         tuple(_dtype_gates(host)),
         tuple(_layouts(host, {k.name for k in kernels})),
+        works_of(host, {k.name for k in kernels}),
         tuple(_elsewhere(host)),
         tuple(_undecided(launches, tunes, registrations)),
     )
+
+
+def registrations_of(file: PythonFile, module: Scope) -> tuple[Registration, ...]:
+    """What a file registers, in order; `module` has the values of its names."""
+    return tuple(_registrations(file, module))
 
 
 def _registrations(file: PythonFile, module: Scope) -> Iterator[Registration]:

@@ -60,6 +60,10 @@ class Project(NamedTuple):
         """`tests/ops/**/test_NAME.py`; as `operation_file`."""
         return self._only(f"tests/ops/**/test_{_plain(name)}.py", name)
 
+    def wrapper_file(self, name: str) -> str | None:
+        """`src/*/ops/cutile_rs/NAME.py`; as `operation_file`."""
+        return self._only(f"src/*/ops/cutile_rs/{_plain(name)}.py", name)
+
     def operations(self) -> list[str]:
         """Names of all files of operations, sorted."""
         return sorted({p.stem for p in Path(self.root).glob("src/*/ops/cutile/**/[!_]*.py")})
@@ -95,6 +99,12 @@ def read_python(path: str | os.PathLike[str], root: str | os.PathLike[str]) -> P
         InputError: it cannot be read, is no UTF-8 or larger than `MAX_FILE`.
         ParseError: it is no Python.
     """
+    text, name = read_inside(path, root)
+    return parse_python(text, name)
+
+
+def read_inside(path: str | os.PathLike[str], root: str | os.PathLike[str]) -> tuple[str, str]:
+    """The text of a file and its path from the root; errors as those of `read_python`."""
     whole = Path(root, path)
     inside = whole.resolve()
     if not inside.is_relative_to(Path(root).resolve()):
@@ -108,7 +118,7 @@ def read_python(path: str | os.PathLike[str], root: str | os.PathLike[str]) -> P
         raise InputError(f"{name}: error: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: error: no UTF-8 at byte {error.start}") from None
-    return parse_python(text, name)
+    return text, name
 
 
 def parse_python(text: str, name: str) -> PythonFile:
