@@ -90,9 +90,7 @@ def test_nothing_is_written_but_below_reports(tmp_path: Path) -> None:
     assert report.startswith("VERDICT: FIXABLE\n")
 
 
-def test_the_command_ends_with_the_verdict(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_ends_with_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TILEGYM_PATH", raising=False)
     build(CASES[0], tmp_path)
     done = tool("tileir", "agent", "f", "matmul", "--out", tmp_path / "out", "--no-evidence")

@@ -269,11 +269,11 @@ def _proof(name: str, trials: WhatIf | None) -> list[str]:
 
 
 def _row(finding: Finding) -> IRRow:
-    sides = (
+    one, other = (
         p.text.strip()[:100] if p is not None else "-"
         for p in (finding.reference, finding.generated)
     )
-    return IRRow(finding.message, *sides, finding.code)
+    return IRRow(finding.message, one, other, finding.code)
 
 
 def _trial_rows(trials: WhatIf) -> list[TuningRow]:
