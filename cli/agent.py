@@ -133,6 +133,69 @@ def agent_a(
     return answer.exit_code
 
 
+@command.command(name="f")
+@click.argument("kernel")
+@click.option(
+    "--project",
+    metavar="DIR",
+    help="Checkout that holds the wrapper and its reference; $TILEGYM_PATH, where it is set.",
+)
+@click.option("--out", metavar="DIR", help="The folder that holds KERNEL; $CUTILE_KERNEL_OUT_ROOT.")
+@click.option(
+    "--arch",
+    metavar="ARCH",
+    help="Target; by default the one that the analysis names, else sm_100.",
+)
+@click.option("--no-evidence", is_flag=True, help="Do not compile the kernels.")
+@click.option(
+    "--run",
+    "launches",
+    metavar="DIR",
+    help="Time what-ifs on the GPU, as the manifest in DIR says.",
+)
+@click.option("--scripts", metavar="DIR", help="Run TileGym's shell validators in DIR as the gate.")
+@click.help_option("-h", "--help")
+def agent_f(
+    kernel: str,
+    project: str | None,
+    out: str | None,
+    arch: str | None,
+    no_evidence: bool,
+    launches: str | None,
+    scripts: str | None,
+) -> int:
+    """Find why the generated KERNEL is slower than its reference.
+
+    Reads what agents A, B and E have left, the wrapper and its reference; writes below reports/ only.
+    Prints a <VALIDATOR_OUTPUT> block and one VERDICT line: FIXABLE, ALIGNED or BLOCKED.
+
+    \b
+    Exit codes: 0 a diagnosis (FIXABLE or ALIGNED), 1 the validator refuses the reports, 3 BLOCKED.
+    """
+    from tileir_tools.agents.f import Request, run_agent_f
+    from tileir_tools.agents.workspace import existing_workspace, plain_name
+    from tileir_tools.analyze.hints import check_arch
+    from tileir_tools.sources import find_project
+
+    plain_name(kernel)
+    check_arch(arch)
+    checkout = project or os.environ.get("TILEGYM_PATH")
+    home = find_project(checkout) if checkout else None
+    workspace = existing_workspace(_folder(out, "CUTILE_KERNEL_OUT_ROOT", "--out"), kernel)
+    request = Request(
+        workspace,
+        home,
+        arch=arch,
+        scripts=scripts,
+        evidence=not no_evidence,
+        launches=launches,
+    )
+    with _progress() as say:
+        answer = run_agent_f(request._replace(say=say))
+    write_output(answer.text(), None)
+    return answer.exit_code
+
+
 def _folder(given: str | None, variable: str, option: str) -> str:
     """A folder by option or environment. Raises UsageError."""
     found = given or os.environ.get(variable)

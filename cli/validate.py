@@ -26,6 +26,7 @@ _SHIMS = {
     "validate_diff_report.sh": "tileir validate diff-report",
     "validate_entry_pattern.sh": "tileir validate entry-pattern",
     "validate_perf_log.sh": "tileir validate perf-log",
+    "validate_agent_f.sh": "tileir validate perf-investigation",
 }
 
 
@@ -153,3 +154,19 @@ def perf_log(log: str, label: str | None, form: str) -> int:
     from tileir_tools.validators.perf_log import validate_perf_log
 
     return _say(validate_perf_log(log, label), form)
+
+
+@command.command(name="perf-investigation")
+@click.argument("kernel")
+@click.option("--strict", is_flag=True, help="Fail what only the contract of agent F refuses, too.")
+@_format_option
+@click.help_option("-h", "--help")
+def perf_investigation(kernel: str, strict: bool, form: str) -> int:
+    """Check KERNEL/reports/perf_investigation_*.md below $CUTILE_KERNEL_OUT_ROOT.
+
+    Each has to begin with VERDICT: FIXABLE, ALIGNED or BLOCKED, and agent F's log has to be there. Prints
+    OK:, FAIL: and WARN: lines; exits with 0 for a pass, also with warnings, and 1 for a failure.
+    """
+    from tileir_tools.validators.perf_investigation import validate_perf_investigation
+
+    return _say(validate_perf_investigation(kernel, _root(), strict), form)

@@ -254,6 +254,13 @@ def test_debug_info(text_module: Callable[[str], Module]) -> None:
     assert inner.file_line == ("kernel.py", 7)
 
 
+def test_brackets_may_stand_apart_from_a_type_or_attribute() -> None:
+    together = "{a = partition_view<tile=(4), tensor_view<i1>>, b = div_by<8>, c = array<i32: 1>}"
+    apart = "{a = partition_view <tile=(4),tensor_view<i1>>, b = div_by <8>, c = array <i32: 1>}"
+    one, other = (parse(f"entry @k() {{ return {text} }}") for text in (together, apart))
+    assert one.to_text() == other.to_text()
+
+
 # -- the whole corpus -------------------------------------------------------------------------------
 
 

@@ -243,7 +243,7 @@ def test_tolerances() -> None:
         ("test_op", "float16", 1e-2, 1e-3, "stated"),
         ("test_op", "bfloat16", 1e-2, 1e-3, "stated"),
     ]
-    table = "tests/common.py:11"
+    table = "tests/common.py:10"
     assert found["gemm"] == [
         ("test_op", "float16", 1e-2, 1e-3, "stated"),
         ("test_op", "float32", 5e-3, 1e-6, table),

@@ -298,4 +298,10 @@ def test_shims_take_the_place_of_the_scripts(tmp_path: Path) -> None:
     log.write_text("Performance Test Results\nmedian: 0.5 ms\nPASSED\n")
     assert call(shims / "validate_perf_log.sh", log, "baseline") == 0
     assert call(shims / "validate_perf_log.sh", tmp_path / "absent") == 1
+    assert call(shims / "validate_agent_f.sh", "k") == 1
+    logs = tmp_path / "k" / "reports" / "agent_logs"
+    logs.mkdir(parents=True)
+    (logs / "agent_f.md").write_text("log\n")
+    (logs.parent / "perf_investigation_all_shapes.md").write_text("VERDICT: ALIGNED\n")
+    assert call(shims / "validate_agent_f.sh", "k") == 0
     assert call("tileir", "validate", "--install-shims", tmp_path / "absent") == 3

@@ -20,10 +20,10 @@ from tileir_tools.agents.analysis import (
     has_half_pair,
     read_document,
 )
-from tileir_tools.errors import InputError, ParseError, UsageError
+from tileir_tools.errors import InputError, ParseError
 
 from .analysis_shape import breaches
-from .outcome import Line, Outcome
+from .outcome import Line, Outcome, kernel_folder, printable
 
 _REQUIRED = ("kernel_name", "source", "launch_path", "pattern", "ops_used", "test_perf_configs")
 
@@ -39,9 +39,7 @@ def validate_analysis(kernel: str, root: str, strict: bool = False) -> Outcome:
     Raises:
         UsageError: `kernel` is no plain name.
     """
-    if not kernel.isprintable() or kernel in ("", ".", "..") or "/" in kernel or "\\" in kernel:
-        raise UsageError(f"{kernel!a} is no name of a kernel: expected that of a folder")
-    folder = os.path.join(root, kernel)
+    folder = kernel_folder(root, kernel)
     path = os.path.join(folder, "reference", "analysis.json")
     if not os.path.isfile(path):
         return _failed(path, f"{path} not found")
@@ -65,7 +63,7 @@ def validate_analysis(kernel: str, root: str, strict: bool = False) -> Outcome:
 
 
 def _failed(path: str, message: str, detail: str = "") -> Outcome:
-    line = Line("FAIL", _printable(message), tuple(map(_printable, detail.splitlines())))
+    line = Line("FAIL", printable(message), tuple(map(printable, detail.splitlines())))
     return Outcome("analysis", path, (line,), counted=False)
 
 
@@ -77,14 +75,9 @@ def _outcome(path: str, summary: tuple[str, ...], lines: list[Line]) -> Outcome:
         lines.append(Line("FAIL", "analysis.json validation failed. Re-run Agent A."))
     else:
         lines.append(Line("PASS", "analysis.json has all required fields"))
-    shown = tuple(line._replace(text=_printable(line.text)) for line in lines)
-    heading = "\n".join(map(_printable, (*summary, counts)))
+    shown = tuple(line._replace(text=printable(line.text)) for line in lines)
+    heading = "\n".join(map(printable, (*summary, counts)))
     return Outcome("analysis", path, shown, heading, counted=False)
-
-
-def _printable(text: str) -> str:
-    """Text on one line: what is in a file cannot pass for a line of ours."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _said(value: object) -> str:

@@ -20,6 +20,9 @@ EXIT_CODES = {PASS: 0, FAIL_FIXABLE: 1, BLOCKED: 3}
 # Where a run that could not be finished says why.
 BLOCKED_FILE = "SKILL_METHODOLOGY_BLOCKED.txt"
 
+# Scripts that are called after the agent, not after what they check.
+_SCRIPTS = {"perf-investigation": "validate_agent_f.sh"}
+
 _TIMEOUT = 300.0
 _OURS = ("-c", "from tileir_tools.cli.tileir import main; main()")
 
@@ -55,9 +58,14 @@ def run_validator(
         command = [sys.executable, *_OURS, "validate", contract, *arguments]
         shown = ["tileir", "validate", contract, *arguments]
     else:
-        script = os.path.join(scripts, f"validate_{contract.replace('-', '_')}.sh")
+        name = _SCRIPTS.get(contract, f"validate_{contract.replace('-', '_')}.sh")
+        script = os.path.join(os.path.abspath(scripts), name)
         command = shown = ["bash", script, *arguments]
-    done = run_tool(command, timeout=_TIMEOUT, env=environment, name=shown[0], merged=True)
+    # Python takes modules from where it runs first: a checkout of ours there would stand in our way.
+    folder = workspace.folder
+    done = run_tool(
+        command, timeout=_TIMEOUT, env=environment, cwd=folder, name=shown[0], merged=True
+    )
     output = done.stdout.decode("utf-8", "replace")
     if output and not output.endswith("\n"):
         output += "\n"

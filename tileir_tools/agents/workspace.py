@@ -6,7 +6,6 @@ here: whole or not at all, and nowhere outside of the folder.
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -97,10 +96,26 @@ def open_workspace(root: str, kernel: str) -> Workspace:
         UsageError: KERNEL is no plain name, or a link out of ROOT.
         InputError: the folder cannot be made.
     """
+    workspace = _named(root, kernel)
+    make_folder(str(workspace.folder))
+    return workspace
+
+
+def existing_workspace(root: str, kernel: str) -> Workspace:
+    """The folder ROOT/KERNEL, which has to be there.
+
+    Raises:
+        UsageError: KERNEL is no plain name, or a link out of ROOT.
+        InputError: there is no such folder.
+    """
+    workspace = _named(root, kernel)
+    if not workspace.folder.is_dir():
+        raise InputError(f"{workspace.folder}: error: no such folder")
+    return workspace
+
+
+def _named(root: str, kernel: str) -> Workspace:
     folder = Path(root).resolve() / plain_name(kernel)
     if folder.is_symlink():
         raise UsageError(f"{folder}: a link")
-    make_folder(str(folder))
-    if not os.path.isdir(folder):
-        raise InputError(f"{folder}: error: no folder")
     return Workspace(kernel, folder)

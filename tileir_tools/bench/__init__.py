@@ -25,6 +25,7 @@ from .launches import (
     kind_of,
 )
 from .node_ids import backend_name
+from .performance_report import PerformanceReport, PerformanceRow, read_performance_report
 from .reading import parse_performance, read_performance
 from .records import METHODS, CaseOutcome, Config, KernelTime, Measurement, PerformanceLog
 from .selection import Choice, Selection, choose_backends
@@ -45,6 +46,8 @@ __all__ = [
     "Measurement",
     "Pattern",
     "PerformanceLog",
+    "PerformanceReport",
+    "PerformanceRow",
     "Point",
     "Ratio",
     "Row",
@@ -62,5 +65,6 @@ __all__ = [
     "parse_performance",
     "points",
     "read_performance",
+    "read_performance_report",
     "summarise",
 ]

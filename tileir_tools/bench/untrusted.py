@@ -33,23 +33,24 @@ _NAMED: dict[str, object] = {
 }
 
 
-def read_limited(path: str) -> bytes:
-    """The bytes of a file; `-` is the standard input. Raises InputError, also above MAX_BYTES."""
+def read_limited(path: str, most: int | None = None) -> bytes:
+    """The bytes of a file; `-` is the standard input. Raises InputError, also above `most` (MAX_BYTES)."""
+    most = MAX_BYTES if most is None else most
     try:
         if path == "-":
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+            data = sys.stdin.buffer.read(most + 1)
         else:
             if os.path.isdir(path):
                 raise InputError(f"{path}: error: this is a directory")
             with open(path, "rb") as file:
-                data = file.read(MAX_BYTES + 1)
+                data = file.read(most + 1)
     except FileNotFoundError:
         raise InputError(f"{path}: error: no such file") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: error: cannot be read: {reason}") from None
-    if len(data) > MAX_BYTES:
-        raise InputError(f"{path}: error: larger than {MAX_BYTES >> 20} MiB")
+    if len(data) > most:
+        raise InputError(f"{path}: error: larger than {most >> 20} MiB")
     return data
 
 

@@ -417,11 +417,9 @@ class State:
         if token == "(":
             return self._type_end(index)
         behind = self.bracketed(index) if token in ("[", "{") else index + 1
-        if tokens[behind] == "<" and (token[0] in LETTERS or token[0] in "#!"):
-            behind = self.bracketed(behind)
-        elif tokens[behind][:1] == "<" and (token in ("array", "dense") or token[0] == "#"):
-            # The lexer saw the brackets as one token: `array<i32: 1>`, or `#cuda_tile.x<a` and a new line.
-            behind += 1
+        if tokens[behind][:1] == "<" and (token[0] in LETTERS or token[0] in "#!"):
+            # Where the lexer saw the brackets as one token, it ends here: `array<i32: 1>`, `tile <i1>`.
+            behind = self.bracketed(behind) if tokens[behind] == "<" else behind + 1
         numeric = token[0].isdigit() or token[0] == "-"
         dense = token.startswith("dense")
         if tokens[behind] == ":" and (numeric or dense):

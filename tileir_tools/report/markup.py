@@ -13,7 +13,7 @@ from collections.abc import Iterable
 # Control characters, half surrogates, and what turns the direction of text: kernels are written by others,
 # and none of these may hide what a line says. Tabs and line breaks stay.
 _HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]"
 )
 
 _VOID = frozenset({"col", "input", "meta"})

@@ -81,7 +81,13 @@ def describe(request: Request, material: Material) -> Analysis:
         autotune_backends=(BACKEND,) if configs else (),
         autotune_key=tuple(dict.fromkeys(k for tune in operation.autotunes for k in tune.key)),
         autotune_configs=configs,
-        undecided=(*_unknown(sources), *doubts, *more_doubts, *_of_benchmarks(material)),
+        undecided=(
+            *_unknown(sources),
+            *_never_launched(material),
+            *doubts,
+            *more_doubts,
+            *_of_benchmarks(material),
+        ),
     )
 
 
@@ -337,6 +343,23 @@ def _policy(request: Request, material: Material) -> EntrySymbolPolicy:
     )
 
 
+def _never_launched(material: Material) -> list[Undecided]:
+    """Kernels that the source launches and no test did: a backward pass behind a comparison, mostly."""
+    operation = material.sources.operation
+    launched = {found.function for found in material.structure.variants}
+    lines: dict[str, int] = {}
+    for launch in operation.launches:
+        for kernel in launch.kernels:
+            if kernel not in launched:
+                lines.setdefault(kernel, launch.line)
+    return [
+        Undecided(
+            f"variants of {kernel}", f"{operation.path}:{line}", "no test that ran launches it"
+        )
+        for kernel, line in lines.items()
+    ]
+
+
 def _unknown(sources: Sources) -> list[Undecided]:
     found = [
         Undecided(item.text, f"{path}:{item.line}", item.why)
@@ -345,5 +368,9 @@ def _unknown(sources: Sources) -> list[Undecided]:
             (sources.tests.path, sources.tests.undecided),
         )
         for item in items
+    ]
+    found += [
+        Undecided("tests", sources.tests.path, f"the class {name} was not looked at")
+        for name in sources.tests.other_classes
     ]
     return list(dict.fromkeys(found))

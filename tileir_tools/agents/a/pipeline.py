@@ -110,9 +110,11 @@ def _run(request: Request, until: str) -> Answer:
 
 
 def selected_tests(request: Request, sources: Sources) -> str:
-    """The expression of `-k` for the tests that are dumped: those that count, with our backend."""
-    tests = [p.name for p in (sources.tests.op, sources.tests.perf) if p is not None]
-    parts = [expression(sources, test, BACKEND) for test in tests]
+    """The expression of `-k` for the tests that are dumped: `test_op`, `test_perf` and those called like them,
+    with our backend; all tests of the class where none is called so."""
+    tests = [p.name for p in (sources.tests.op, sources.tests.perf, *sources.tests.others) if p]
+    named = [name for name in tests if name.startswith(("test_op", "test_perf"))]
+    parts = [expression(sources, test, BACKEND) for test in named or tests]
     selected = " or ".join(f"({part})" for part in parts)
     return f"({selected}) and ({request.select})" if request.select else selected
 

@@ -1,6 +1,7 @@
 """Step 8 of agent A: `reports/agent_a.md` for readers, `reports/agent_logs/agent_a.md` for those who audit.
 
-Place in the flow: everything -> **reports**; imports the steps before it, `toolchain.find`.
+Place in the flow: everything -> **reports**; imports the steps before it, `report.markdown`,
+`toolchain.find`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from ...bench import summarise
 from ...errors import TileIRError
+from ...report.markdown import bullets, code_block, table
 from ...toolchain.find import all_tools
 from ..analysis import Analysis
 from ..gate import Check
@@ -39,7 +41,7 @@ def report(
         f"# Agent A: {request.workspace.kernel}",
         f"Verdict: {verdict}" + "".join(f"\n- {reason}" for reason in why),
         "## Sources",
-        _list(
+        bullets(
             [
                 sources.operation.path,
                 *([sources.triton] if sources.triton else []),
@@ -55,9 +57,9 @@ def report(
         "## Structural variants",
         _variants(analysis, material),
         "### What tells them apart",
-        _list(structure.separations),
+        bullets(structure.separations),
         "## Supplements",
-        _list(
+        bullets(
             f"{item.file}: {item.variant}, {item.dtype}"
             for item in material.installed
             if item.dtype
@@ -65,13 +67,13 @@ def report(
         "## Dumps",
         _dumps(dumps),
         "## Entry symbols",
-        _list(_symbols(material)),
+        bullets(_symbols(material)),
         "## analysis.json",
-        _list(_summary(analysis)),
+        bullets(_summary(analysis)),
         "## Not decided",
-        _list(f"{u.what} ({u.where}): {u.why}" for u in analysis.undecided),
+        bullets(f"{u.what} ({u.where}): {u.why}" for u in analysis.undecided),
         "## Validators",
-        _code("\n".join(check.block() for check in checks)),
+        code_block("\n".join(check.block() for check in checks)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -95,13 +97,13 @@ def audit(request: Request, dumps: Dumps, material: Material, checks: Sequence[C
     parts = [
         f"# Commands of agent A: {workspace.kernel}",
         "## Tools",
-        _list([*tools, f"GPU: {gpu_name() or 'none'}"]),
+        bullets([*tools, f"GPU: {gpu_name() or 'none'}"]),
         "## Environment of benchmarks",
-        _list(f"{name}={value}" for name, value in ENVIRONMENT.items()),
+        bullets(f"{name}={value}" for name, value in ENVIRONMENT.items()),
         "## Commands",
-        _list([*commands, f"dump: pytest {shlex.join(script['arguments'])}"]),
+        bullets([*commands, f"dump: pytest {shlex.join(script['arguments'])}"]),
         "## Skips and bounds",
-        _list(
+        bullets(
             [
                 *([f"-k {request.select}"] if request.select else []),
                 *material.benchmarks.notes,
@@ -112,9 +114,9 @@ def audit(request: Request, dumps: Dumps, material: Material, checks: Sequence[C
             ]
         ),
         "## Files",
-        _list(files),
+        bullets(files),
         "## Validators",
-        _code("\n".join(check.block() for check in checks)),
+        code_block("\n".join(check.block() for check in checks)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -134,33 +136,8 @@ def gpu_name() -> str | None:
 # -- parts ------------------------------------------------------------------------------------------
 
 
-def _list(items: Iterable[str]) -> str:
-    text = "\n".join(f"- {_line(item)}" for item in items)
-    return text or "- none"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _code(text: str) -> str:
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}text\n{text.rstrip()}\n{fence}"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(_cell(c) for c in line) + " |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return _line(text).replace("|", "\\|")
-
-
 def _benchmarks(benchmarks: Benchmarks) -> str:
-    parts = [_list([f"{log.backend}: {log.origin} -> {log.file}" for log in benchmarks.logs])]
+    parts = [bullets([f"{log.backend}: {log.origin} -> {log.file}" for log in benchmarks.logs])]
     rows = []
     for log in benchmarks.logs:
         for g in summarise(log.records).groups:
@@ -187,10 +164,10 @@ def _benchmarks(benchmarks: Benchmarks) -> str:
             "n",
             "relative deviation",
         ]
-        parts.append(_table(head, rows))
+        parts.append(table(head, rows))
     if benchmarks.selection is not None:
         parts.append(
-            _table(
+            table(
                 ["variant", "winner", "configs", "geomeans ms"],
                 [
                     [
@@ -203,7 +180,7 @@ def _benchmarks(benchmarks: Benchmarks) -> str:
                 ],
             )
         )
-    parts.append(_list(benchmarks.notes))
+    parts.append(bullets(benchmarks.notes))
     return "\n\n".join(parts)
 
 
@@ -222,14 +199,14 @@ def _variants(analysis: Analysis, material: Material) -> str:
             ]
         )
     head = ["variant", "kernel", "dispatch", "reference", "configs", "dumps", "tuned"]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _dumps(dumps: Dumps) -> str:
     arguments = shlex.join(dumps.manifest["script"]["arguments"])
     lines = [f"pytest {arguments}", f"{len(dumps.rows)} kernels, {dumps.folder}/manifest.json"]
     lines += [f"{row['bytecode']} -> {row['canonical']}" for row in dumps.rows]
-    return _list(lines)
+    return bullets(lines)
 
 
 def _symbols(material: Material) -> Iterable[str]:

@@ -1,0 +1,378 @@
+"""Faults for agent F: kernels' folders as the agents before leave them, with one fault each.
+
+    python tests/agent_f_faults.py [--no-evidence]
+
+prints the table of docs/agent_f.md. References and generated kernels are our own, compiled by cuda-tile; a
+fault is an edit of the generated IR, of the wrapper, or of what was measured. Times are made up: a slow
+configuration is as much slower as the case says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from tileir_tools.agents.f import Request, run_agent_f
+from tileir_tools.agents.f.diagnosis import Diagnosis
+from tileir_tools.agents.workspace import open_workspace
+from tileir_tools.bench.records import Config, KernelTime, Measurement
+from tileir_tools.bench.results_block import write_results
+from tileir_tools.model import (
+    I64,
+    Attribute,
+    BoolAttr,
+    DictAttr,
+    IntegerAttr,
+    Module,
+    OptimizationHintsAttr,
+    PointerType,
+    TileType,
+)
+from tileir_tools.read import load, parse
+from tileir_tools.sources import find_project
+
+FIXTURES = Path(__file__).parent / "fixtures"
+PROJECT = FIXTURES / "project"
+PAIRS = FIXTURES / "pairs"
+SIZES = (512, 1024, 2048, 4096)
+
+Edit = Callable[[Module], None]
+# File of the project -> (text that is there, what stands in its place).
+Sources = Mapping[str, tuple[str, str]]
+
+
+class Case(NamedTuple):
+    """A fault.
+
+    Attributes:
+        name: what is wrong.
+        kernel: name of the operation.
+        verdict: that is expected.
+        first: codes, one of which the first cause has to have; () for no cause.
+        reference, generated: IR below `fixtures`; None for none. Without a generated one, it is the reference.
+        edit: of the generated IR.
+        ratios: generated over reference for each configuration, None for no records.
+        extra: kernels that a call of the generated side launches besides its own.
+        launches: of its own kernel in a call.
+        profiled: whether records name kernels.
+        sources: edits of the project's files.
+        wrapper: whether there is a project.
+        method: how the generated side was measured.
+    """
+
+    name: str
+    kernel: str
+    verdict: str
+    first: tuple[str, ...] = ()
+    reference: str | None = None
+    generated: str | None = None
+    edit: Edit | None = None
+    ratios: tuple[float, ...] | None = (1.0, 1.0, 1.0, 1.0)
+    extra: tuple[KernelTime, ...] = ()
+    launches: int = 1
+    profiled: bool = True
+    sources: Sources = MappingProxyType({})
+    wrapper: bool = False
+    method: str = "cupti"
+
+
+# -- edits ------------------------------------------------------------------------------------------
+
+
+def _hint(key: str, value: Attribute) -> OptimizationHintsAttr:
+    return OptimizationHintsAttr(DictAttr((("default", DictAttr(((key, value),))),)))
+
+
+def on_loads(key: str, value: Attribute) -> Edit:
+    def edit(module: Module) -> None:
+        for op in module.find("load_view_tko"):
+            op.attributes["optimization_hints"] = _hint(key, value)
+
+    return edit
+
+
+def on_entry(key: str, value: int) -> Edit:
+    def edit(module: Module) -> None:
+        module.entries[0].attributes["optimization_hints"] = _hint(key, IntegerAttr(value, I64))
+
+    return edit
+
+
+def without_alignment(module: Module) -> None:
+    """No promise about pointers."""
+    for op in list(module.find("assume")):
+        type = op.result.type
+        if isinstance(type, TileType) and isinstance(type.element, PointerType):
+            op.result.replace_all_uses_with(op.operands[0])
+            op.erase()
+
+
+def constant_as_argument(module: Module) -> None:
+    """The step of the loop over K comes from the host."""
+    text = module.to_text()
+    step = re.search(r"for %\w+ in \(%\w+ to %[\w#]+, step (%\w+)\)", text)
+    assert step is not None
+    text = re.sub(rf"{step[1]}\b(?! =)", "%extra", text)
+    text = re.sub(r"(entry @[^()]*\([^()]*)\)", r"\1, %extra: tile<i32>)", text, count=1)
+    module.operations[:] = parse(text).operations
+
+
+# -- a kernel's folder ------------------------------------------------------------------------------
+
+
+def symbol_of(path: Path) -> str:
+    return load(path).entries[0].symbol
+
+
+def build(case: Case, root: Path) -> Request:
+    """The folder of a case, and the request that diagnoses it."""
+    workspace = open_workspace(str(root / "out"), case.kernel)
+    symbols = {"reference": f"{case.kernel}_kernel", "generated": f"{case.kernel}_kernel"}
+    if case.reference is not None:
+        reference = load(FIXTURES / case.reference)
+        generated = load(FIXTURES / (case.generated or case.reference))
+        if case.edit is not None:
+            case.edit(generated)
+        symbols = {
+            "reference": reference.entries[0].symbol,
+            "generated": generated.entries[0].symbol,
+        }
+        workspace.write("reference/reference.mlir", reference.to_text(wrap=True))
+        workspace.write("generated/generated_canon.mlir", generated.to_text(wrap=True))
+        workspace.write("reference/analysis.json", json.dumps(_analysis(case)))
+    if case.ratios is not None:
+        records = list(_records(case, case.ratios, symbols))
+        for backend, name in (
+            ("cutile", "baseline_perf_cutile.txt"),
+            ("cutile_rs", "perf_cutile_rs.txt"),
+        ):
+            mine = [m for m in records if m.backend == backend]
+            workspace.write(name, "".join(map(_printed, mine)))
+        workspace.write("reports/performance.md", _table(records))
+    project = None
+    if case.wrapper:
+        project = find_project(_project(case, root))
+    return Request(workspace, project, arch="sm_90")
+
+
+def _analysis(case: Case) -> dict[str, object]:
+    variant = {
+        "variant_name": "default",
+        "kernel_function": case.kernel,
+        "reference_ir": "reference/reference.mlir",
+    }
+    return {
+        "kernel_name": case.kernel,
+        "reference_backend": "cutile",
+        "kernel_variants": [variant],
+        "config_to_variant": {f"{n}-{n}-torch.float16": "default" for n in SIZES},
+    }
+
+
+def _records(case: Case, ratios: Sequence[float], symbols: dict[str, str]) -> Iterator[Measurement]:
+    for at, (n, ratio) in enumerate(zip(SIZES, ratios)):
+        config = Config(
+            f"test_{case.kernel}.py::Test::test_perf", (str(n), str(n), "torch.float16")
+        )
+        time = 0.05 * (at + 1)
+        own = time * 1000
+        yield _record(config, "cutile", time, "cupti", (_kernel(symbols["reference"], own),))
+        extra = sum(k.total_us for k in case.extra)
+        slow = own * ratio - extra if not case.launches - 1 else own * ratio / case.launches
+        kernels = (_kernel(symbols["generated"], slow, case.launches), *case.extra)
+        yield _record(
+            config, "cutile_rs", time * ratio, case.method, kernels if case.profiled else ()
+        )
+
+
+def _kernel(symbol: str, us: float, launches: int = 1) -> KernelTime:
+    return KernelTime(symbol, launches, us, us * launches)
+
+
+def _record(
+    config: Config, backend: str, ms: float, method: str, kernels: tuple[KernelTime, ...]
+) -> Measurement:
+    return Measurement(
+        config, backend, "forward", method, "", ms, ms, ms * 0.004, ms * 0.99, ms * 1.02, 200, kernels
+    )  # fmt: skip
+
+
+def _printed(m: Measurement) -> str:
+    test = f"tests/ops/{m.config.test}[{m.backend}-{m.config.label}]"
+    return f"{test} PASSED\n{write_results(test, [m])}\n"
+
+
+def _table(records: Sequence[Measurement]) -> str:
+    """Agent E's report."""
+    of_config: dict[str, dict[str, float]] = {}
+    for m in records:
+        assert m.median_ms is not None
+        of_config.setdefault(m.config.label, {})[str(m.backend)] = m.median_ms
+    lines = [
+        "# Performance",
+        "",
+        "| config | cutile (ms) | cutile-rs (ms) | ratio |",
+        "|---|---|---|---|",
+    ]
+    for label, times in of_config.items():
+        one, other = times["cutile"], times["cutile_rs"]
+        lines.append(f"| {label} | {one:.6f} | {other:.6f} | {other / one:.3f}x |")
+    return "\n".join(lines) + "\n"
+
+
+def _project(case: Case, root: Path) -> Path:
+    """A copy of the small project with the case's edits."""
+    copy = root / "project"
+    shutil.copytree(PROJECT, copy)
+    for name, (old, new) in case.sources.items():
+        path = copy / name
+        text = path.read_text("utf-8")
+        assert text.count(old) == 1, f"{name}: {old!r} stands there {text.count(old)} times"
+        path.write_text(text.replace(old, new), "utf-8")
+    return copy
+
+
+def diagnose(case: Case, root: Path, evidence: bool = True) -> Diagnosis:
+    """Run agent F on a case."""
+    return run_agent_f(build(case, root)._replace(evidence=evidence)).diagnosis
+
+
+def is_right(case: Case, found: Diagnosis) -> bool:
+    """Whether the verdict and the first cause are what is expected."""
+    if found.verdict != case.verdict:
+        return False
+    if not case.first:
+        return case.verdict != "FIXABLE"
+    return bool(found.causes) and found.causes[0].code in case.first
+
+
+# -- the cases --------------------------------------------------------------------------------------
+
+MATMUL = "evidence/matmul__128x128x64-float16__sm_100__bc13.3.tileirbc"
+SOFTMAX = "kernels/softmax__tile1024-float32__sm_100__bc13.4.tileirbc"
+RMS_NORM = "kernels/rms_norm__tile1024-bfloat16__sm_100__bc13.4.tileirbc"
+BMM = "kernels/bmm__64x128x32-float16__sm_100__bc13.4.tileirbc"
+LAYER_NORM = "kernels/layer_norm__row4096-float16__sm_100__bc13.4.tileirbc"
+
+
+def pair(name: str) -> tuple[str, str]:
+    """Reference and generated kernel of `examples/pairs`."""
+    index = json.loads((PAIRS / "index.json").read_text("utf-8"))
+    stem = next(i for i in index if i["kernel"] == f"{name}_reference")["file"]
+    return f"pairs/{stem}", f"pairs/{stem}".replace("_reference", "_generated")
+
+
+FILL = KernelTime(
+    "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>", 1, 20, 20
+)
+COPY = KernelTime("void at::native::elementwise_kernel<direct_copy_kernel_cuda>", 1, 25, 25)
+CAST = KernelTime(
+    "void at::native::vectorized_elementwise_kernel<float16_copy_kernel_cuda>", 1, 25, 25
+)
+GEMM = KernelTime("sm90_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x64", 1, 60, 60)
+
+
+def _everywhere(ratio: float) -> tuple[float, ...]:
+    return (ratio,) * len(SIZES)
+
+
+IR_FAULTS = (
+    Case("latency = 1 on both loads", "matmul", "FIXABLE", ("pipelining lost", "HNT004"), MATMUL,
+         edit=on_loads("latency", IntegerAttr(1, I64)), ratios=_everywhere(2.19)),
+    Case("TMA off", "matmul", "FIXABLE", ("TMA lost",), MATMUL,
+         edit=on_loads("allow_tma", BoolAttr(False)), ratios=_everywhere(10.8)),
+    Case("tiles too big: 128x256x64", "matmul", "FIXABLE", ("spills",), MATMUL,
+         "evidence/matmul__128x256x64-float16__sm_100__bc13.3.tileirbc", ratios=_everywhere(13.8)),
+    Case("tiles too big: 256x128x64", "matmul", "FIXABLE", ("spills",), MATMUL,
+         "evidence/matmul__256x128x64-float16__sm_100__bc13.3.tileirbc", ratios=_everywhere(8.5)),
+    Case("tiles too small: 64x64x64", "matmul", "FIXABLE", ("less reuse",), MATMUL,
+         "evidence/matmul__64x64x64-float16__sm_100__bc13.3.tileirbc", ratios=_everywhere(1.78)),
+    Case("num_cta_in_cga = 2", "matmul", "FIXABLE", ("HNT002", "HNT001", "HNT003"), MATMUL,
+         edit=on_entry("num_cta_in_cga", 2), ratios=_everywhere(1.40)),
+    Case("alignment of pointers not promised", "matmul", "FIXABLE", ("TMA lost", "ASM001", "ASM002"), MATMUL,
+         edit=without_alignment, ratios=_everywhere(25.7)),
+    Case("occupancy = 1 for 4", "softmax", "FIXABLE", ("occupancy lost", "HNT001"), SOFTMAX,
+         edit=on_entry("occupancy", 1), ratios=_everywhere(2.67)),
+    Case("occupancy = 1 for 4", "rms_norm", "FIXABLE", ("occupancy lost", "HNT001"), RMS_NORM,
+         edit=on_entry("occupancy", 1), ratios=_everywhere(2.2)),
+    Case("a constant as an argument", "matmul", "FIXABLE", ("ABI001", "ABI002"), MATMUL,
+         edit=constant_as_argument, ratios=_everywhere(1.3)),
+    Case("accumulator in f16", "accumulator", "FIXABLE", ("MMA002",), *pair("accumulator"),
+         ratios=_everywhere(1.15)),
+    Case("ftof before the store missing", "epilogue", "FIXABLE", ("CVT001",), *pair("epilogue_type"),
+         ratios=_everywhere(1.1)),
+    Case("swizzle of blocks lost", "swizzle", "FIXABLE", ("PRF001",), *pair("swizzle"),
+         ratios=(1.0, 1.02, 1.2, 1.4)),
+    Case("pointers for views", "pointers", "FIXABLE", ("TMA lost", "MEM003"), *pair("pointers"),
+         ratios=_everywhere(1.4)),
+    Case("latency = 1 on loads", "bmm", "FIXABLE", ("pipelining lost", "HNT004"), BMM,
+         edit=on_loads("latency", IntegerAttr(1, I64)), ratios=_everywhere(1.6)),
+)  # fmt: skip
+
+LAUNCH_FAULTS = (
+    Case("an output is filled in each call", "softmax", "FIXABLE", ("extra launch: fill",), SOFTMAX,
+         ratios=(1.4, 1.2, 1.13, 1.1), extra=(FILL,)),
+    Case("an input is copied in each call", "rms_norm", "FIXABLE", ("extra launch: copy",), RMS_NORM,
+         ratios=(1.5, 1.25, 1.17, 1.13), extra=(COPY,)),
+    Case("an input is cast in each call", "layer_norm", "FIXABLE", ("extra launch: cast",), LAYER_NORM,
+         ratios=(1.5, 1.25, 1.17, 1.13), extra=(CAST,)),
+    Case("the kernel is launched twice", "matmul", "FIXABLE", ("extra launch: kernel",), MATMUL,
+         ratios=_everywhere(2.0), launches=2),
+    Case("a library does the product too", "bmm", "FIXABLE", ("extra launch: fallback",), BMM,
+         ratios=(2.2, 1.6, 1.4, 1.3), extra=(GEMM,)),
+)  # fmt: skip
+
+NO_FAULTS = (
+    Case("no fault", "matmul", "ALIGNED", (), MATMUL, ratios=(1.01, 0.99, 1.0, 1.02)),
+    Case("no fault", "softmax", "ALIGNED", (), SOFTMAX, ratios=(1.0, 1.01, 0.98, 1.0)),
+    Case("no fault", "rms_norm", "ALIGNED", (), RMS_NORM, ratios=(0.97, 1.0, 1.01, 1.0)),
+    Case("no fault, a gap of the compiler's", "bmm", "ALIGNED", (), BMM, ratios=_everywhere(1.12)),
+    Case("no fault, not profiled", "layer_norm", "ALIGNED", (), LAYER_NORM, ratios=_everywhere(1.0),
+         profiled=False),
+)  # fmt: skip
+
+MISSING = (
+    Case("nothing is there", "matmul", "BLOCKED", (), None, ratios=None),
+    Case("times of a gap alone", "softmax", "BLOCKED", (), None, ratios=_everywhere(1.8), profiled=False),
+    Case("no times; TMA off", "matmul", "FIXABLE", ("TMA lost",), MATMUL,
+         edit=on_loads("allow_tma", BoolAttr(False)), ratios=None),
+    Case("two methods of timing", "rms_norm", "BLOCKED", ("mixed methods",), RMS_NORM,
+         ratios=_everywhere(1.5), method="cuda_graph"),
+)  # fmt: skip
+
+CASES = (*IR_FAULTS, *LAUNCH_FAULTS, *NO_FAULTS, *MISSING)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--no-evidence", action="store_true", help="compile nothing")
+    options = parser.parse_args()
+    print(
+        "| kernel | fault | expected | verdict, confidence | first cause | right |\n|---|---|---|---|---|---|"
+    )
+    right = 0
+    for case in CASES:
+        with tempfile.TemporaryDirectory() as root:
+            found = diagnose(case, Path(root), not options.no_evidence)
+        first = f"{found.causes[0].code}: {found.causes[0].title}" if found.causes else "-"
+        good = is_right(case, found)
+        right += good
+        print(
+            f"| {case.kernel} | {case.name} | {case.verdict} | {found.verdict}, {found.confidence} | "
+            f"{first[:120]} | {'yes' if good else 'NO'} |",
+            flush=True,
+        )
+    print(f"\n{right} of {len(CASES)} right")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""Step 1 of agent F: what the agents before have left, and what is missing of it.
+
+Place in the flow: files -> **inputs** -> causes; imports `bench`, `read`, `agents.analysis`, `sources`,
+`wrappers`. A file that is not there, or cannot be read, is missing: it is written down, and the diagnosis
+goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from ...bench import Measurement, PerformanceLog, parse_performance
+from ...bench.performance_report import PerformanceReport, read_performance_report
+from ...errors import TileIRError
+from ...model import Module
+from ...read import load_all
+from ...sources import OperationSource, read_operation
+from ...wrappers import Wrapper, read_wrapper
+from ..analysis import read_analysis
+from .request import Request
+
+REPORT = "reports/performance.md"
+GENERATED_LOG = "perf_cutile_rs.txt"
+BASELINES = ("baseline_perf_cutile.txt", "baseline_perf_triton_tileir.txt", "baseline_perf.txt")
+ANALYSIS = "reference/analysis.json"
+# In the order in which they are looked for.
+GENERATED = ("generated/generated_canon.mlir", "generated/generated.mlir")
+
+BACKEND = "cutile_rs"
+
+_Read = TypeVar("_Read")
+
+
+class Log(NamedTuple):
+    """Records of one backend: the file below the kernel's folder, what it holds."""
+
+    file: str
+    records: tuple[Measurement, ...]
+
+
+class Inputs(NamedTuple):
+    """Everything there is.
+
+    Attributes:
+        report: agent E's table.
+        generated: records of the generated kernel.
+        reference: records of the winning reference backend.
+        analysis: content of agent A's analysis.
+        modules: the generated IR, with its file.
+        wrapper: host code of the generated kernel, with the source of the reference.
+        missing: what is not there or cannot be read, a sentence each.
+    """
+
+    report: PerformanceReport | None
+    generated: Log | None
+    reference: Log | None
+    analysis: Mapping[str, Any] | None
+    modules: tuple[str, list[Module]] | None
+    wrapper: tuple[Wrapper, OperationSource] | None
+    missing: tuple[str, ...]
+
+
+def read_inputs(request: Request) -> Inputs:
+    """Read what is there; nothing is raised for what is not."""
+    missing: list[str] = []
+
+    def attempt(name: str, read: Callable[[], _Read]) -> _Read | None:
+        if not request.workspace.path(name).is_file():
+            missing.append(f"{name}: not there")
+            return None
+        try:
+            return read()
+        except TileIRError as error:
+            missing.append(f"{name}: {str(error).splitlines()[0]}")
+            return None
+
+    path = request.workspace.path
+    report = attempt(REPORT, lambda: read_performance_report(str(path(REPORT))))
+    analysis = attempt(ANALYSIS, lambda: read_analysis(str(path(ANALYSIS))))
+    generated = attempt(GENERATED_LOG, lambda: _log(request, GENERATED_LOG))
+    inputs = Inputs(
+        report,
+        _of_backend(generated, BACKEND, missing),
+        _reference(request, analysis, missing),
+        analysis,
+        _modules(request, missing),
+        _wrapper(request, missing),
+        (),
+    )
+    for text in missing:
+        request.say("read", text)
+    return inputs._replace(missing=tuple(missing))
+
+
+def _log(request: Request, name: str) -> tuple[str, PerformanceLog]:
+    text = request.workspace.read(name) or ""
+    return name, parse_performance(text.encode(), str(request.workspace.path(name)))
+
+
+def _of_backend(
+    log: tuple[str, PerformanceLog] | None, backend: str | None, missing: list[str]
+) -> Log | None:
+    """The records of a backend in a log; of its only one where `backend` is None."""
+    if log is None:
+        return None
+    name, found = log
+    named = {m.backend for m in found.measurements} - {None}
+    wanted = backend if backend in named or len(named) != 1 else next(iter(named))
+    records = tuple(
+        m._replace(backend=wanted) for m in found.measurements if m.backend in (wanted, None)
+    )
+    if not any(m.median_ms is not None or m.kernels for m in records):
+        missing.append(f"{name}: no record of {wanted or 'any backend'} with a time")
+        return None
+    return Log(name, records)
+
+
+def _reference(
+    request: Request, analysis: Mapping[str, Any] | None, missing: list[str]
+) -> Log | None:
+    """Records of the backend that the analysis chose, else of the first that there are."""
+    chosen = analysis.get("reference_backend") if analysis is not None else None
+    chosen = {"triton": "triton_tileir"}.get(str(chosen), chosen)
+    order = sorted(BASELINES, key=lambda name: name != f"baseline_perf_{chosen}.txt")
+    wrong: list[str] = []
+    for name in order:
+        if not request.workspace.path(name).is_file():
+            continue
+        backend = chosen if name == "baseline_perf.txt" else name[len("baseline_perf_") : -4]
+        try:
+            found = _of_backend(_log(request, name), backend, wrong)
+        except TileIRError as error:
+            wrong.append(f"{name}: {str(error).splitlines()[0]}")
+            continue
+        if found is not None:
+            return found
+    missing += wrong or ["baseline_perf*.txt: not there"]
+    return None
+
+
+def _modules(request: Request, missing: list[str]) -> tuple[str, list[Module]] | None:
+    for name in GENERATED:
+        path = request.workspace.path(name)
+        if not path.is_file():
+            continue
+        try:
+            modules = load_all(path)
+        except TileIRError as error:
+            missing.append(f"{name}: {str(error).splitlines()[0]}")
+            return None
+        if any(module.entries for module in modules):
+            return name, modules
+        missing.append(f"{name}: no entry in it")
+        return None
+    missing.append(f"{GENERATED[0]}: not there")
+    return None
+
+
+def _wrapper(request: Request, missing: list[str]) -> tuple[Wrapper, OperationSource] | None:
+    kernel, project = request.workspace.kernel, request.project
+    if project is None:
+        missing.append("the wrapper: no project was given (TILEGYM_PATH)")
+        return None
+    try:
+        source = project.operation_file(kernel)
+        wrapper = read_wrapper(project, kernel)
+        if source is None or wrapper is None:
+            side = "cutile" if source is None else "cutile_rs"
+            missing.append(f"src/*/ops/{side}/{kernel}.py: not there")
+            return None
+        return wrapper, read_operation(source, project.root)
+    except TileIRError as error:
+        missing.append(f"the wrapper of {kernel}: {str(error).splitlines()[0]}")
+        return None
