@@ -30,11 +30,14 @@ def examine_wrapper(
         analysis: content of `analysis.json`: configurations that the source does not decide, and the best.
     """
     pairs = pairs_of(wrapper, reference)
+    dispatch = list(dispatch_findings(wrapper, pairs))
+    # What is passed for a hint is open where arguments stand in other places than their own.
+    placed = all(finding.code != "WRP024" for finding in dispatch)
     found = [
         *launch_findings(wrapper, reference),
         *tuning_findings(wrapper, pairs, analysis),
-        *dispatch_findings(wrapper, pairs),
-        *hint_findings(wrapper, pairs),
+        *dispatch,
+        *(hint_findings(wrapper, pairs) if placed else ()),
     ]
     order = {path: place for place, path in enumerate(wrapper.sources)}
     return tuple(sorted(dict.fromkeys(found), key=lambda finding: _place(finding, order)))

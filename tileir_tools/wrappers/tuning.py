@@ -10,7 +10,7 @@ from typing import Any
 
 from ..sources import Autotune, Conditional, Undecided
 from .finding import HIGH, LOW, MEDIUM, WrapperFinding, make_finding
-from .pairing import Pair, agree, aliases, canonical, configs_for, field, plain_configs
+from .pairing import Pair, agree, aliases, canonical, configs_for, field, names_in, plain_configs
 from .walk import KeyPart, Search
 from .wrapper import Wrapper
 
@@ -98,10 +98,7 @@ def _with(parts: Iterable[str], attribute: str) -> str:
 
 
 def _flags(search: Search, key: Sequence[KeyPart], wrapper: Wrapper) -> Iterator[str]:
-    """Conditions that choose a list of configurations, or an entry, and that the key does not hold."""
-    held = {text for part in key for text, _ in part.meanings} | {
-        source for part in key for source in part.sources if not source.startswith(".")
-    }
+    """Conditions that choose a list of configurations, or an entry, and that the key does not decide."""
     meanings = aliases(wrapper)
     chosen: dict[str, None] = {}
     if not isinstance(search.configs, Undecided):
@@ -115,9 +112,27 @@ def _flags(search: Search, key: Sequence[KeyPart], wrapper: Wrapper) -> Iterator
     done: set[str] = set()
     for text in chosen:
         last = meanings.get(text, (text, True))[0]
-        if not {text, last} & held and last not in done and last not in wrapper.refused:
+        if last not in done and not _decides(key, {text, last}, last, wrapper):
             done.add(last)
             yield last
+
+
+def _decides(key: Sequence[KeyPart], texts: set[str], meaning: str, wrapper: Wrapper) -> bool:
+    """Whether a key holds a condition, by one of its texts, or everything that it is computed from."""
+    held = {text for part in key for text, _ in part.meanings}
+    for part in key:
+        # `str(flag)` says as much as `flag`.
+        names = [source for source in part.sources if "()@" not in source]
+        held |= set(names) if len(names) == 1 else set()
+    needed = {
+        name
+        for name in names_in(meaning)
+        if name not in wrapper.constants and name not in wrapper.refused
+    }
+    if "." in meaning:
+        # Sizes are taken out of a tensor under any name.
+        held |= {source for part in key for source in part.sources}
+    return bool(texts & held) or needed <= held
 
 
 def _selectors(wrapper: Wrapper) -> set[str]:

@@ -52,6 +52,7 @@ class Wrapper(NamedTuple):
         path, kernel_path, ffi_path: of its files, from the project's root; None for one that is not there.
         registrations: for the backend cutile-rs.
         functions: of the file -> their lines.
+        constants: names that the statements of the module bind, imports included.
         refused: parameters of registered functions that raise where they are true.
         gates: checks of number formats.
         declarations: of symbols, for cffi.
@@ -70,6 +71,7 @@ class Wrapper(NamedTuple):
     ffi_path: str | None
     registrations: tuple[Registration, ...]
     functions: dict[str, int]
+    constants: tuple[str, ...]
     refused: tuple[str, ...]
     gates: tuple[Gate, ...]
     declarations: tuple[Declaration, ...]
@@ -145,6 +147,7 @@ def _wrapper(
         ffi.path if ffi is not None else None,
         registrations,
         {function: node.lineno for function, node in host.functions.items()},
+        tuple(sorted({*host.bindings, *host.imports})),
         tuple(_refused(host, [r.function for r in registrations])),
         tuple(_gates(host, module)),
         declarations,
