@@ -258,6 +258,7 @@ def is_right(case: Case, found: Diagnosis) -> bool:
 
 MATMUL = "evidence/matmul__128x128x64-float16__sm_100__bc13.3.tileirbc"
 SOFTMAX = "kernels/softmax__tile1024-float32__sm_100__bc13.4.tileirbc"
+SOFTMAX_GATHER = "kernels/softmax_gather__tile512-float16__sm_100__bc13.4.tileirbc"
 RMS_NORM = "kernels/rms_norm__tile1024-bfloat16__sm_100__bc13.4.tileirbc"
 BMM = "kernels/bmm__64x128x32-float16__sm_100__bc13.4.tileirbc"
 LAYER_NORM = "kernels/layer_norm__row4096-float16__sm_100__bc13.4.tileirbc"
@@ -302,6 +303,8 @@ IR_FAULTS = (
          edit=on_entry("num_cta_in_cga", 2), ratios=_everywhere(1.40)),
     Case("alignment of pointers not promised", "matmul", "FIXABLE", ("TMA lost", "ASM001", "ASM002"), MATMUL,
          edit=without_alignment, ratios=_everywhere(25.1)),
+    Case("alignment of raw pointers not promised", "softmax_gather", "FIXABLE", ("ASM002",), SOFTMAX_GATHER,
+         edit=without_alignment, ratios=_everywhere(1.5)),
     Case("occupancy = 1 for 4", "softmax", "FIXABLE", ("occupancy lost", "HNT001"), SOFTMAX,
          edit=on_entry("occupancy", 1), ratios=_everywhere(2.30)),
     Case("occupancy = 1 for 4", "rms_norm", "FIXABLE", ("occupancy lost", "HNT001"), RMS_NORM,
