@@ -153,6 +153,14 @@ def agent_a(
     metavar="DIR",
     help="Time what-ifs on the GPU, as the manifest in DIR says.",
 )
+@click.option(
+    "--profile",
+    "profiles",
+    metavar="SIDE=FILE",
+    multiple=True,
+    help="What a profiler (nsys stats, ncu --csv, torch, proton) saw of the reference, and of the generated "
+    "kernel: for launches, where the logs name no kernels.",
+)
 @click.option("--scripts", metavar="DIR", help="Run TileGym's shell validators in DIR as the gate.")
 @click.help_option("-h", "--help")
 def agent_f(
@@ -162,6 +170,7 @@ def agent_f(
     arch: str | None,
     no_evidence: bool,
     launches: str | None,
+    profiles: tuple[str, ...],
     scripts: str | None,
 ) -> int:
     """Find why the generated KERNEL is slower than its reference.
@@ -189,11 +198,26 @@ def agent_f(
         scripts=scripts,
         evidence=not no_evidence,
         launches=launches,
+        profiles=_profiles(profiles),
     )
     with _progress() as say:
         answer = run_agent_f(request._replace(say=say))
     write_output(answer.text(), None)
     return answer.exit_code
+
+
+def _profiles(texts: Sequence[str]) -> dict[str, str]:
+    """`SIDE=FILE` texts by side. Raises UsageError."""
+    from tileir_tools.agents.f.inputs import SIDES
+
+    found: dict[str, str] = {}
+    for text in texts:
+        side, separator, file = text.partition("=")
+        if not separator or side not in SIDES or side in found:
+            sides = " and ".join(SIDES)
+            raise UsageError(f"--profile takes SIDE=FILE, once for {sides}; not '{text}'")
+        found[side] = file
+    return found
 
 
 def _folder(given: str | None, variable: str, option: str) -> str:

@@ -119,6 +119,7 @@ def test_the_script_of_tilegym_accepts_what_is_written(case: Case, tmp_path: Pat
         (["matmul", "--out", "OUT/none"], "no such folder"),
         (["matmul"], "CUTILE_KERNEL_OUT_ROOT is not set"),
         (["matmul", "--out", "OUT", "--arch", "sm_1"], "sm_1"),
+        (["matmul", "--out", "OUT", "--profile", "both=x"], "--profile takes SIDE=FILE"),
     ],
 )
 def test_wrong_usage(
@@ -158,6 +159,33 @@ def test_damaged_inputs_are_missing_ones(name: str, damage: bytes, tmp_path: Pat
     if b"variants" not in damage:
         file = "baseline_perf" if "baseline" in name else name.rpartition("/")[2]
         assert any(file in text for text in document["missing"]), document["missing"]
+
+
+def test_profiles_tell_launches_where_logs_do_not(tmp_path: Path) -> None:
+    """A fill for each launch more than the reference has, in exports of nsys."""
+    head = (
+        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
+    )
+    kernel = '80.0,120000,10,12000.0,11900.0,11000,13000,100.0,"_scale_kernel_Kt1_A1f16_p16_I128"\n'
+    fill = '20.0,30000,20,1500.0,1500.0,1400,1600,10.0,"void at::native::FillFunctor<float>(int)"\n'
+    profiles = {}
+    for side, text in (("reference", head + kernel), ("generated", head + kernel + fill)):
+        path = tmp_path / f"{side}.csv"
+        path.write_text(text)
+        profiles[side] = str(path)
+    case = next(c for c in MISSING if c.name == "times of a gap alone")
+    asked = build(case, tmp_path)._replace(evidence=False, profiles=profiles)
+    found = run_agent_f(asked).diagnosis
+    assert found.verdict == "FIXABLE"
+    assert found.causes[0].code == "extra launch: fill"
+    assert found.causes[0].evidence[0].path == "reports/agent_logs/profile_generated.csv"
+    assert [(row.backend, row.launches) for row in found.launches] == [
+        ("reference", 10), ("generated", 10), ("generated", 20)
+    ]  # fmt: skip
+    # One side alone says nothing.
+    alone = run_agent_f(asked._replace(profiles={"reference": profiles["reference"]})).diagnosis
+    assert alone.verdict == "BLOCKED"
+    assert any("other side" in text for text in alone.missing)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/measurements")

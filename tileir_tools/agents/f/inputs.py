@@ -7,11 +7,14 @@ goes on.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from ...bench import Measurement, PerformanceLog, parse_performance
 from ...bench.performance_report import PerformanceReport, read_performance_report
+from ...bench.records import Config
+from ...bench.untrusted import read_limited
 from ...errors import TileIRError
 from ...model import Module
 from ...read import load_all
@@ -29,6 +32,9 @@ ANALYSIS = "reference/analysis.json"
 GENERATED = ("generated/generated_canon.mlir", "generated/generated.mlir")
 
 BACKEND = "cutile_rs"
+# Of whom there may be profiles.
+SIDES = ("reference", "generated")
+_PROFILED = Config("profile")
 DEFAULT_ARCH = "sm_100"
 
 _Read = TypeVar("_Read")
@@ -51,6 +57,7 @@ class Inputs(NamedTuple):
         analysis: content of agent A's analysis.
         modules: the generated IR, with its file.
         wrapper: host code of the generated kernel, with the source of the reference.
+        profiles: of the reference and of the generated kernel; None where not both were given.
         missing: what is not there or cannot be read, a sentence each.
     """
 
@@ -60,6 +67,7 @@ class Inputs(NamedTuple):
     analysis: Mapping[str, Any] | None
     modules: tuple[str, list[Module]] | None
     wrapper: tuple[Wrapper, OperationSource] | None
+    profiles: tuple[Log, Log] | None
     missing: tuple[str, ...]
 
 
@@ -88,6 +96,7 @@ def read_inputs(request: Request) -> Inputs:
         analysis,
         _modules(request, missing),
         _wrapper(request, analysis, missing),
+        _profiles(request, missing),
         (),
     )
     for text in missing:
@@ -178,6 +187,28 @@ def _wrapper(
         missing.append(f"the wrapper of {kernel}: {str(error).splitlines()[0]}")
         return None
     return wrapper, source.operation
+
+
+def _profiles(request: Request, missing: list[str]) -> tuple[Log, Log] | None:
+    """What a profiler saw of both sides, kept below `reports/agent_logs`."""
+    sides = []
+    for side in SIDES:
+        if side not in request.profiles:
+            continue
+        given = request.profiles[side]
+        try:
+            data = read_limited(given)
+            records = parse_performance(data, given).measurements
+        except TileIRError as error:
+            missing.append(str(error).splitlines()[0])
+            continue
+        name = f"reports/agent_logs/profile_{side}{os.path.splitext(given)[1]}"
+        request.workspace.write(name, data)
+        # A profile says neither what was measured nor by whom.
+        sides.append(Log(name, tuple(m._replace(config=_PROFILED, backend=side) for m in records)))
+    if len(sides) == 1:
+        missing.append("a profile of the other side: launches are compared")
+    return (sides[0], sides[1]) if len(sides) == len(SIDES) else None
 
 
 def target(request: Request, analysis: Mapping[str, Any] | None) -> str:

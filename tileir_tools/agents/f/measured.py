@@ -8,7 +8,7 @@ its code.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ...bench import (
@@ -76,11 +76,8 @@ def measure(inputs: Inputs) -> Measured:
             comparison = compare(inputs.reference.records, inputs.generated.records)
         except UsageError as error:
             causes.append(_not_comparable(inputs, str(error)))
-    launches = None
-    rows: tuple[LaunchRow, ...] = ()
+    launches, rows, more = _launches(inputs, comparison, notes)
     if comparison is not None:
-        launches, rows, more = _launches(inputs, comparison)
-        causes += more
         notes += [f"{e.measurement.place}: left out: {e.reason}" for e in comparison.excluded]
         notes += [
             f"{i.parameter} explains {i.explained:.0%} of the differences between ratios"
@@ -90,6 +87,7 @@ def measure(inputs: Inputs) -> Measured:
     # Ratios of records that cannot be compared are none, wherever they were written down.
     if comparison is None and not causes:
         ratios = _of_report(inputs)
+    causes += more
     if inputs.report is not None:
         notes += inputs.report.notes
     pattern = _pattern(ratios)
@@ -169,22 +167,39 @@ def _pattern(ratios: Sequence[ConfigRatio]) -> Pattern | None:
 # -- launches ---------------------------------------------------------------------------------------
 
 
+class _Pair(NamedTuple):
+    """Records of one call, or one profile, on both sides; the file of the generated one."""
+
+    reference: Measurement
+    generated: Measurement
+    file: str
+
+
+def _pairs(inputs: Inputs, comparison: Comparison | None) -> Iterator[_Pair]:
+    """Configurations for which both logs name kernels, the slowest first; then profiles."""
+    if comparison is not None and inputs.reference is not None and inputs.generated is not None:
+        for row in sorted(comparison.rows, key=lambda r: -r.ratio):
+            one, other = _record(inputs.reference, row), _record(inputs.generated, row)
+            if one is not None and other is not None:
+                yield _Pair(one, other, inputs.generated.file)
+    if inputs.profiles is not None:
+        sides = [next((m for m in log.records if m.kernels), None) for log in inputs.profiles]
+        if sides[0] is not None and sides[1] is not None:
+            yield _Pair(sides[0], sides[1], inputs.profiles[1].file)
+
+
 def _launches(
-    inputs: Inputs, comparison: Comparison
+    inputs: Inputs, comparison: Comparison | None, notes: list[str]
 ) -> tuple[LaunchComparison | None, tuple[LaunchRow, ...], list[Cause]]:
-    """Launches of the slowest configuration for which both sides name their kernels."""
-    assert inputs.reference is not None
-    assert inputs.generated is not None
-    for row in sorted(comparison.rows, key=lambda r: -r.ratio):
-        one, other = _record(inputs.reference, row), _record(inputs.generated, row)
-        if one is None or other is None:
-            continue
+    """Launches of the first pair of records that can be compared."""
+    for pair in _pairs(inputs, comparison):
         try:
-            found = compare_launches(one, other)
-        except UsageError:
+            found = compare_launches(pair.reference, pair.generated)
+        except UsageError as error:
+            notes.append(str(error))
             continue
-        rows = tuple(_rows(one, other, found))
-        return found, rows, _more_launches(inputs, found, row)
+        rows = tuple(_rows(pair.reference, pair.generated, found))
+        return found, rows, _more_launches(pair, found)
     return None, (), []
 
 
@@ -216,12 +231,12 @@ def _rows(one: Measurement, other: Measurement, found: LaunchComparison) -> list
     return rows
 
 
-def _more_launches(inputs: Inputs, found: LaunchComparison, row: Ratio) -> list[Cause]:
+def _more_launches(pair: _Pair, found: LaunchComparison) -> list[Cause]:
     if found.verdict not in ("more launches", "both"):
         return []
-    assert inputs.generated is not None
     extra = [r for r in found.rows if r.generated_launches > r.reference_launches]
     kinds = ", ".join(r.kind for r in extra)
+    detail = f"{pair.generated.config.label}: {found.reasons[0]}"
     return [
         Cause(
             code=f"extra launch: {kinds}",
@@ -230,11 +245,7 @@ def _more_launches(inputs: Inputs, found: LaunchComparison, row: Ratio) -> list[
             owner="host",
             action=_ACTIONS.get(extra[0].kind, _ACTIONS["kernel"]),
             confidence="high",
-            evidence=(
-                Evidence(
-                    "launches", inputs.generated.file, f"{row.config.label}: {found.reasons[0]}"
-                ),
-            ),
+            evidence=(Evidence("launches", pair.file, detail),),
             about="launches",
         )
     ]

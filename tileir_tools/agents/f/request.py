@@ -5,7 +5,7 @@ Place in the flow: below every step of agent F; imports `workspace`, `sources`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ...sources import Project
@@ -29,6 +29,8 @@ class Request(NamedTuple):
         scripts: folder of TileGym's shell validators to run as the gate, in place of ours.
         evidence: whether both kernels are compiled, so that causes are read off the machine code.
         launches: folder of a manifest of `tileir dump --call`, to time what-ifs on the GPU; None: no launch.
+        profiles: side ("reference", "generated") -> file of a profiler (nsys, ncu, torch.profiler, proton),
+            for launches where the logs name no kernels.
         say: told about progress.
     """
 
@@ -38,4 +40,5 @@ class Request(NamedTuple):
     scripts: str | None = None
     evidence: bool = True
     launches: str | None = None
+    profiles: Mapping[str, str] = {}
     say: Say = silent
