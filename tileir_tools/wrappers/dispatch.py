@@ -50,6 +50,11 @@ def dispatch_findings(wrapper: Wrapper, pairs: Sequence[Pair]) -> Iterator[Wrapp
 
 def dispatch_undecided(wrapper: Wrapper, pairs: Sequence[Pair]) -> Iterator[tuple[str, Undecided]]:
     """Which variant is launched when, where that could not be compared."""
+    for pair in pairs:
+        if pair.rivals and pair.launch is not None and pair.export is not None:
+            others = ", ".join(pair.rivals)
+            why = f"whether it stands for {pair.kernel}, or for {others}"
+            yield pair.export.path, Undecided(pair.launch.entry, pair.launch.line, why)
     for judged in _variants(pairs, wrapper):
         if not isinstance(judged, WrapperFinding):
             yield judged
@@ -162,14 +167,18 @@ def _generics(
 
 
 def _missing(pairs: Sequence[Pair], wrapper: Wrapper) -> Iterator[WrapperFinding]:
-    if not any(pair.launch is not None for pair in pairs):
+    """Kernels of the reference that nothing stands for, at the first exported function."""
+    missing = [pair for pair in pairs if pair.launch is None]
+    there = [pair for pair in pairs if pair.export is not None]
+    if not missing or not there:
         return
-    for pair in pairs:
-        if pair.launch is None:
-            export = next(p.export for p in pairs if p.export is not None)
-            assert export is not None
-            message = f"no launch stands for {pair.kernel} of the reference (line {pair.launches[0].line})"
-            yield make_finding(wrapper, "WRP021", message, export.path, export.line, MEDIUM)
+    export, first = there[0].export, there[0]
+    assert export is not None
+    named = ", ".join(f"{pair.kernel} (line {pair.launches[0].line})" for pair in missing)
+    message = f"no launch stands for {named} of the reference"
+    if first.rivals and first.launch is not None:
+        message += f"; {first.launch.entry} is taken for {first.kernel}"
+    yield make_finding(wrapper, "WRP021", message, export.path, export.line, MEDIUM)
 
 
 def _variants(
@@ -179,7 +188,7 @@ def _variants(
     seen: set[tuple[str, int]] = set()
     every = {canonical(c.text)[0] for pair in pairs for way in pair.conditions() for c in way}
     for pair in pairs if len(pairs) > 1 else ():
-        if pair.launch is None or pair.export is None:
+        if pair.launch is None or pair.export is None or pair.rivals:
             continue
         theirs = {canonical(c.text, c.holds) for way in pair.conditions() for c in way}
         for condition in pair.launch.conditions:

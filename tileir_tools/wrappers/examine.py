@@ -13,7 +13,7 @@ from .dispatch import dispatch_findings, dispatch_undecided
 from .finding import WrapperFinding
 from .hints import hint_findings
 from .launches import launch_findings
-from .pairing import pairs_of
+from .pairing import of_wrapper, pairs_of
 from .tuning import tuning_findings, tuning_undecided
 from .wrapper import Wrapper
 
@@ -29,6 +29,7 @@ def examine_wrapper(
             not asked for.
         analysis: content of `analysis.json`: configurations that the source does not decide, and the best.
     """
+    reference = of_wrapper(reference, wrapper)
     pairs = pairs_of(wrapper, reference)
     dispatch = list(dispatch_findings(wrapper, pairs))
     # What is passed for a hint is open where arguments stand in other places than their own.
@@ -52,7 +53,7 @@ def undecided_of(
     wrapper: Wrapper, reference: OperationSource, analysis: Mapping[str, Any] | None = None
 ) -> tuple[tuple[str, Undecided], ...]:
     """What could not be decided, each with the path of its file: of reading, and of setting beside."""
-    pairs = pairs_of(wrapper, reference)
+    pairs = pairs_of(wrapper, of_wrapper(reference, wrapper))
     found = [
         *wrapper.undecided,
         *tuning_undecided(wrapper, pairs, analysis),

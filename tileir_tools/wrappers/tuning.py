@@ -35,7 +35,8 @@ def tuning_findings(
         if search.key is not None:
             yield from _key(search, search.key, wrapper, tuned)
         if not isinstance(search.configs, Undecided):
-            for pair in pairs:
+            there = [pair for pair in pairs if pair.launch is not None]
+            for pair in there or pairs:
                 yield from _space(search, search.configs, wrapper, pair, analysis)
 
 
