@@ -383,7 +383,8 @@ FAULTLESS: tuple[tuple[str, str, tuple[Edit, ...]], ...] = (
            "        return torch.empty(m, dtype=x.dtype, device=x.device)\n"),)),
     ("a launch in a function of its own", "reduce_rows",
      (Edit(REDUCE_FFI, "    macro_rules! dispatch {\n        ($E:ty) => {{",
-           "    fn launch<E: DType>(name: &str, m: i32, n: i32, width: i32, blocks: i32, occupancy: i32, ctas: i32) -> i32 {"),
+           "    fn launch<E: DType>(name: &str, m: i32, n: i32, width: i32, blocks: i32,\n"
+           "        occupancy: i32, ctas: i32) -> i32 {"),
       Edit(REDUCE_FFI, "        }};\n    }\n", "    }\n"),
       Edit(REDUCE_FFI, f"dty.to_string(), {_TILES}", "name.to_string(), m.to_string(), n.to_string()"),
       Edit(REDUCE_FFI, "(occupancy, num_cta_in_cga);", "(occupancy, ctas);"),

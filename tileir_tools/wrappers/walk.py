@@ -27,6 +27,8 @@ class FfiArgument(NamedTuple):
     Attributes:
         parameter: of the exported function; None where the declaration does not say it.
         text, line: as it is written.
+        names: what it is called on its way, as `Tracer.names` says it.
+        made_of: the same with what it is described or viewed from.
         sources: what it is computed from, as `Tracer.sources` says it.
         meanings: what it says as a condition, as `Tracer.meanings` says it.
         constant: the number that it is; None for any other.
@@ -35,6 +37,8 @@ class FfiArgument(NamedTuple):
     parameter: str | None
     text: str
     line: int
+    names: tuple[str, ...]
+    made_of: tuple[str, ...]
     sources: tuple[str, ...]
     meanings: tuple[tuple[str, bool], ...]
     constant: int | None
@@ -254,6 +258,8 @@ class Walk:
                 names[place] if place < len(names) else None,
                 ast.unparse(argument),
                 argument.lineno,
+                self.tracer.names(argument, frame),
+                self.tracer.names(argument, frame, made_of=True),
                 self.tracer.sources(argument, frame),
                 self.tracer.meanings(argument, frame),
                 self.tracer.constant(argument, frame),
