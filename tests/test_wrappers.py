@@ -228,6 +228,8 @@ FAULTS = (
          (Edit(REDUCE, _KEY, "key=(m, n, x.dtype),"),)),
     Case("configurations missing", "WRP015", REDUCE, "def _configs",
          (Edit(REDUCE, "(256, 512)", "(256,)"),)),
+    Case("no configurations for a variant", "WRP015", GEMM, "configs=_short",
+         (Edit(GEMM, "[SimpleNamespace(TM=64, TN=64, TK=SHORT)]", "[]"),)),
     Case("another hint in all of them", "WRP015", REDUCE, "def _configs",
          (Edit(REDUCE, "OCCUPANCY=4", "OCCUPANCY=2"),)),
     Case("knob missing", "WRP016", REDUCE, "def _configs",

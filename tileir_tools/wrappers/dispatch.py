@@ -26,7 +26,7 @@ _RUST_TYPES = {
     "float8_e4m3fn": "f8e4m3fn",
     "uint8": "f4e2m1fnx2",
 }
-_INTEGER = re.compile(r"[iu](8|16|32|64|size)$")
+_NO_FLOAT = re.compile(r"[iu](8|16|32|64|size)$|\*")
 # Characters that the beginning of a word must have to stand for it.
 _SHORTEST = 3
 _FLAG = re.compile(r"(?P<name>[a-z_]\w*)(?: (?P<op>==|!=|>) (?P<number>-?\d+))?$")
@@ -112,7 +112,7 @@ def _arguments(call: FfiCall, export: Export, wrapper: Wrapper) -> Iterator[Wrap
         if len(argument.sources) == 1 and argument.sources[0].startswith("cfg."):
             said.add(field(argument.sources[0].removeprefix("cfg.")))
         others = [other for other in names if field(other) in said]
-        is_float = argument.text.startswith("float(") and _INTEGER.match(export.parameters[name])
+        is_float = argument.text.startswith("float(") and _NO_FLOAT.match(export.parameters[name])
         if is_float or (len(others) == 1 and name != others[0]):
             meant = (
                 f"ffi.rs has a parameter {others[0]}"

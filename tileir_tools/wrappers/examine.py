@@ -17,6 +17,9 @@ from .pairing import of_wrapper, pairs_of
 from .tuning import tuning_findings, tuning_undecided
 from .wrapper import Wrapper
 
+# Rules about what arguments are, by their places.
+_BY_PLACE = ("WRP013", "WRP020", "WRP030", "WRP032", "WRP033", "WRP034")
+
 
 def examine_wrapper(
     wrapper: Wrapper, reference: OperationSource, analysis: Mapping[str, Any] | None = None
@@ -32,14 +35,15 @@ def examine_wrapper(
     reference = of_wrapper(reference, wrapper)
     pairs = pairs_of(wrapper, reference)
     dispatch = list(dispatch_findings(wrapper, pairs))
-    # What is passed for a hint is open where arguments stand in other places than their own.
-    placed = all(finding.code != "WRP024" for finding in dispatch)
     found = [
         *launch_findings(wrapper, reference),
         *tuning_findings(wrapper, pairs, analysis),
         *dispatch,
-        *(hint_findings(wrapper, pairs) if placed else ()),
+        *hint_findings(wrapper, pairs),
     ]
+    if any(finding.code == "WRP024" for finding in dispatch):
+        # What is passed for a flag or a hint is open where arguments stand in other places than their own.
+        found = [finding for finding in found if finding.code not in _BY_PLACE]
     order = {path: place for place, path in enumerate(wrapper.sources)}
     return tuple(sorted(dict.fromkeys(found), key=lambda finding: _place(finding, order)))
 

@@ -213,21 +213,26 @@ def configs_for(
 ) -> list[Conditional]:
     """The configurations that the wrapper tries for a kernel.
 
-    Where conditions choose between lists, the one whose condition is the reference's; else the one that has
-    most of the `wanted` ones.
+    Where conditions choose between lists, the one whose condition is the reference's; else, of those that it
+    does not exclude, the one that has most of the `wanted` ones. None where all are excluded.
     """
     groups: dict[tuple[str, ...], list[Conditional]] = {}
     for config in configs:
         groups.setdefault(config.when, []).append(config)
-    if len(groups) < 2:
-        return list(configs)
     known = {canonical(c.text, c.holds) for way in pair.conditions() for c in way}
+    left: list[list[Conditional]] = []
     for when, group in groups.items():
-        for text, holds in map(canonical, when):
-            stands_for, agrees = meanings.get(text, (text, True))
-            if {(text, holds), (stands_for, holds == agrees)} & known:
-                return group
-    return max(groups.values(), key=lambda group: _overlap(list(plain_configs(group)), wanted))
+        said = {canonical(text) for text in when}
+        said |= {
+            (meanings[text][0], holds == meanings[text][1])
+            for text, holds in said
+            if text in meanings
+        }
+        if said & known:
+            return group
+        if not {(text, not holds) for text, holds in said} & known:
+            left.append(group)
+    return max(left, key=lambda group: _overlap(list(plain_configs(group)), wanted), default=[])
 
 
 def _overlap(group: Sequence[Mapping[str, object]], wanted: Sequence[Mapping[str, object]]) -> int:
