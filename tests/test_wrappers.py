@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tileir_tools.cli.tileir import command as tileir_command
 
-from tileir_tools.errors import ParseError, TileIRError
+from tileir_tools.errors import InputError, ParseError, TileIRError
 from tileir_tools.sources import Condition, Undecided, find_project, read_operation
 from tileir_tools.wrappers import (
     WRAPPER_RULES,
@@ -687,6 +687,27 @@ def test_damaged_wrappers_are_read_or_refused(
 def _everything(root: Path, name: str) -> object:
     wrapper, reference = read(root, name)
     return examine_wrapper(wrapper, reference), undecided_of(wrapper, reference)
+
+
+def test_nested_too_deeply(tmp_path: Path) -> None:
+    root = edited(tmp_path)
+    path = root / WRAPPERS / ROW_FFI
+    deep = "if rows > 0 {" * 3000 + "}" * 3000
+    path.write_text(path.read_text().replace("    macro_rules!", f"    {deep}\n    macro_rules!"))
+    with pytest.raises(InputError) as caught:
+        read(root, "row_scale")
+    assert str(caught.value) == f"{WRAPPERS}/{ROW_FFI}:1: error: expressions are nested too deeply"
+
+
+def test_calls_that_double(tmp_path: Path) -> None:
+    root = edited(tmp_path)
+    path = root / WRAPPERS / ROW
+    doubling = "".join(f"\n\ndef f{n}(x):\n    f{n + 1}(x)\n    f{n + 1}(x)\n" for n in range(25))
+    path.write_text(path.read_text().replace(_ROW_RUN, _ROW_RUN + "    f0(x)\n") + doubling)
+    wrapper, reference = read(root, "row_scale")
+    assert examine_wrapper(wrapper, reference) == ()
+    ((_, undecided),) = undecided_of(wrapper, reference)
+    assert undecided.why == "it comes to more calls than are followed"
 
 
 # -- the command -------------------------------------------------------------------------------------

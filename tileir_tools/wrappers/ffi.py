@@ -25,6 +25,8 @@ DTYPE_CODES = {
     6: "f4e2m1fnx2",
     7: "f8e4m3fn",
 }
+# Functions of `ffi.rs` that call each other, from an exported one on.
+_MAX_DEPTH = 4
 _FORMATS = {*DTYPE_CODES.values(), *map(str, DTYPE_CODES)}
 
 
@@ -247,7 +249,7 @@ class _Reading:
         elif self.file.is_at(place + 1, "!", "("):
             inner = self.file.slice(self.file.inside(place + 2))
             self._arm(inner.split(",")[0], place, conditions)
-        elif (helper := self._helper(text)) is not None:
+        elif (helper := self.file.helpers.get(text)) is not None:
             self._inline(helper, place, conditions)
 
     def _arm(self, type_: str, place: int, conditions: tuple[Condition, ...]) -> None:
@@ -272,7 +274,7 @@ class _Reading:
         if file.is_at(at, "::", "<") and file.is_at(at + 3, ">"):
             self._arm(file.tokens[at + 2].text, place, conditions)
             at += 4
-        if not file.is_at(at, "(") or helper.name in self.inlined:
+        if not file.is_at(at, "(") or helper.name in self.inlined or len(self.inlined) > _MAX_DEPTH:
             return
         given = [file.slice(part).partition(" as ")[0] for part in file.split(file.inside(at))]
         names = dict(zip(helper.parameters, given))
@@ -391,15 +393,24 @@ class _Reading:
         items = self.file.split(self.file.inside(made.start + 2))
         return tuple(_plain(self.file.slice(item)) for item in items)
 
-    def _sources(self, part: Part, seen: frozenset[str] = frozenset()) -> Iterator[str]:
-        """Parameters of the function that an expression is computed from."""
-        names = [t.text for t in self.file.tokens[part.start : part.end] if t.kind == NAME]
-        for name in dict.fromkeys(names):
-            bound = self._bound(name, part.start)
-            if bound is not None and name not in seen:
-                yield from self._sources(bound, seen | {name})
-            elif name in self.function.parameters:
-                yield name
+    def _sources(self, part: Part) -> Iterator[str]:
+        """Parameters of the function that an expression is computed from, in the order of finding."""
+        found: dict[str, None] = {}
+        seen: set[Part] = set()
+        waiting = [part]
+        while waiting:
+            one = waiting.pop(0)
+            if one in seen:
+                continue
+            seen.add(one)
+            names = [t.text for t in self.file.tokens[one.start : one.end] if t.kind == NAME]
+            for name in dict.fromkeys(names):
+                bound = self._bound(name, one.start)
+                if bound is not None:
+                    waiting.append(bound)
+                elif name in self.function.parameters:
+                    found.setdefault(name)
+        yield from found
 
     def _options_line(self, part: Part) -> int:
         return self.file.line(self._resolved(part).start)

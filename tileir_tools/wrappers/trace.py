@@ -149,13 +149,14 @@ class Tracer:
         `NAME()@LINE` for calls of what is not in this file, `NAME` for what is bound nowhere.
         """
         found: dict[str, None] = {}
-        seen: set[tuple[int, int]] = set()
+        # The frames are kept: one that is gone might give its identity to another.
+        seen: dict[tuple[int, int], Frame] = {}
         waiting: list[tuple[ast.expr, Frame]] = [(node, frame)]
         while waiting and len(seen) < _MAX_STEPS:
             one, where = waiting.pop(0)
             if (id(one), id(where)) in seen:
                 continue
-            seen.add((id(one), id(where)))
+            seen[id(one), id(where)] = where
             texts, more = self._step(one, where)
             found |= dict.fromkeys(texts)
             waiting += more

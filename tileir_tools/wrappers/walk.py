@@ -19,6 +19,8 @@ from .trace import AnyFunction, Frame, Tracer, called, own_nodes, parameters
 
 _SEARCH = ("kernel_fn", "configs", "key", "kernel_name")
 _MAX_DEPTH = 30
+# Calls that are gone into from one registered function; TileGym's come to seven.
+_MAX_CALLS = 500
 
 
 class FfiArgument(NamedTuple):
@@ -172,6 +174,7 @@ class Walk:
         self.undecided: list[Undecided] = []
         self._works: list[_Seen] = []
         self._active: list[AnyFunction] = []
+        self._left = _MAX_CALLS
         self._root = ""
 
     def run(self, root: str) -> Walked:
@@ -185,6 +188,12 @@ class Walk:
     def _function(self, frame: Frame, place: _Place) -> None:
         function = frame.function
         if len(place.way) > _MAX_DEPTH or function in self._active:
+            return
+        self._left -= 1
+        if self._left == 0:
+            why = "it comes to more calls than are followed"
+            self.undecided.append(Undecided(self._root, function.lineno, why))
+        if self._left <= 0:
             return
         self._active.append(function)
         for node in own_nodes(function):
