@@ -362,6 +362,21 @@ def test_tests_that_launch_nothing_block_in_their_own_words(tmp_path: Path) -> N
     assert "deselected" in answer.why[0]
 
 
+@needs_cutile
+def test_a_package_that_the_tests_want_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "E   ModuleNotFoundError: No module named 'torch'\n1 error in 0.94s\n"
+    nothing = Capture((), (), {}, False, (), (said, ""))
+    monkeypatch.setattr(captures, "capture_calls", lambda *args, **rest: nothing)
+    answer = run_agent_a(request("row_scale", tmp_path))
+    assert answer.verdict == "BLOCKED"
+    assert answer.why[0].splitlines()[0] == (
+        "tests/ops/test_row_scale.py::Test_RowScale: no cuTile kernel was launched: torch is not installed "
+        "(a CPU build is enough)"
+    )
+
+
 # -- records ----------------------------------------------------------------------------------------
 
 

@@ -144,7 +144,10 @@ def _of_backend(request: Request, sources: Sources, test: str, backend: str) -> 
     kept = None if request.fresh else request.workspace.read(log_file(backend))
     if kept is not None:
         path = request.workspace.path(log_file(backend))
-        return _log(backend, kept, "taken from an earlier run", str(path))
+        found = _log(backend, kept, "taken from an earlier run", str(path))
+        # A run that failed has left a log without records: it is measured again where that can be.
+        if isinstance(found, Log) or not has_gpu():
+            return found
     if backend == "triton_tileir" and not _has_triton_tileir():
         return "Triton-TileIR is not installed"
     if not has_gpu():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ DUMPS = "reference/dumps"
 # pytest writes nothing into the project, and imports the package that lies there.
 _QUIET = ("-q", "-p", "no:cacheprovider", "--no-header")
 _LAST_LINES = 5
+_ABSENT = re.compile(r"No module named '([\w.]+)'")
 
 
 class Launch(NamedTuple):
@@ -205,4 +207,7 @@ def _nothing(capture: Capture, targets: Sequence[str]) -> str:
     if capture.failures:
         message += f"; cuda-tile refused: {capture.failures[0]['error']}"
     said = [line for text in capture.output for line in text.splitlines() if line.strip()]
+    if absent := _ABSENT.search("\n".join(said)):
+        message += f": {absent[1]} is not installed"
+        message += " (a CPU build is enough)" if absent[1] == "torch" else ""
     return "\n".join([message, *said[-_LAST_LINES:]])

@@ -20,6 +20,9 @@ from .captures import Dumps, Launch
 
 Row = Mapping[str, Any]
 
+# Of a variant's name, which stands in names of files.
+_LONGEST_NAME = 60
+
 
 class Supplement(NamedTuple):
     """The IR of a variant over another number format: its name, the kernel's row, conversions that it has
@@ -215,16 +218,17 @@ def _configs(
 
 
 def _names(groups: Sequence[Sequence[Row]], kernel: str) -> list[str]:
-    """A name for each variant: what its function has more than the operation's name, and constants that
-    are true in it and in no other variant of the function; numbers where that is not enough."""
+    """A name for each variant: what its function has more than the operation's name, and the constants that
+    are true in it and false in another variant of the function; numbers where that is not enough."""
     if len(groups) == 1:
         return ["default"]
     functions = [Counter(row["kernel"] for row in rows).most_common(1)[0][0] for rows in groups]
     names = []
     for rows, function in zip(groups, functions):
-        others = [r for r, f in zip(groups, functions) if f == function and r is not rows]
-        parts = [_short(function, kernel), *_true_only_in(rows, others)]
-        name = "_".join(part for part in parts if part) or "base"
+        alike = [r for r, f in zip(groups, functions) if f == function]
+        short = _short(function, kernel)
+        name = "_".join(part for part in (short, *_true_in(rows, alike)) if part) or "base"
+        name = name if len(name) <= _LONGEST_NAME else short
         # A name that ends in a number format would be taken for that of a supplement.
         names.append(f"{name}_kernel" if dtype_of(name.rpartition("_")[2]) else name)
     seen: Counter[str] = Counter()
@@ -242,14 +246,14 @@ def _short(function: str, kernel: str) -> str:
     return "_".join(part for part in text.split("_") if part and part != "kernel")
 
 
-def _true_only_in(rows: Sequence[Row], others: Sequence[Sequence[Row]]) -> list[str]:
-    def values(constant: str, of: Sequence[Row]) -> set[object]:
-        return {row["constants"].get(constant) for row in of}
-
-    return [
-        constant.lower().strip("_")
-        for constant in rows[0]["constants"]
-        if values(constant, rows) == {True}
-        and others
-        and all(values(constant, other) == {False} for other in others)
-    ]
+def _true_in(rows: Sequence[Row], alike: Sequence[Sequence[Row]]) -> list[str]:
+    """Constants that are true in all of these kernels, and that tell them from others of the function:
+    each variant has one value of them."""
+    found = []
+    for constant in rows[0]["constants"]:
+        values = [{row["constants"].get(constant) for row in variant} for variant in alike]
+        own = {row["constants"].get(constant) for row in rows}
+        telling = all(v in ({True}, {False}) for v in values) and {False} in values
+        if telling and own == {True}:
+            found.append(constant.lower().strip("_"))
+    return found

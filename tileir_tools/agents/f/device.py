@@ -20,10 +20,8 @@ from ...errors import TileIRError
 from ...model import Module
 from ...read import load
 from .diagnosis import Cause, Evidence, IRRow, TuningRow
-from .inputs import Inputs
+from .inputs import Inputs, target
 from .request import Request
-
-DEFAULT_ARCH = "sm_100"
 
 # What is looked at first, as the contract has it: latency; other hints; tiles, rank, memory API, TMA, views;
 # constants; more or fewer operations and the accumulator.
@@ -91,7 +89,7 @@ def compare_kernels(request: Request, inputs: Inputs, label: str | None) -> Comp
         reference = load(request.workspace.path(file))
     except TileIRError as error:
         return f"{file}: {str(error).splitlines()[0]}"
-    arch = request.arch or _arch(variant) or DEFAULT_ARCH
+    arch = target(request, inputs.analysis)
     generated = _matching(inputs.modules[1], reference)
     try:
         found = diff(reference, generated, arch=arch)
@@ -133,13 +131,6 @@ def _variant(analysis: Mapping[str, Any] | None, label: str | None) -> Mapping[s
     wanted = mapping.get(label) if isinstance(mapping, dict) and label is not None else None
     rows = [v for v in variants if isinstance(v, dict)]
     return next((v for v in rows if v.get("variant_name") == wanted), rows[0] if rows else None)
-
-
-def _arch(variant: Mapping[str, Any] | None) -> str | None:
-    ir = variant.get("ir") if variant is not None else None
-    evidence = ir.get("evidence") if isinstance(ir, dict) else None
-    arch = evidence.get("arch") if isinstance(evidence, dict) else None
-    return arch if isinstance(arch, str) else None
 
 
 def _matching(modules: Sequence[Module], reference: Module) -> Module:
@@ -278,11 +269,11 @@ def _proof(name: str, trials: WhatIf | None) -> list[str]:
 
 
 def _row(finding: Finding) -> IRRow:
-    sides = (
+    one, other = (
         p.text.strip()[:100] if p is not None else "-"
         for p in (finding.reference, finding.generated)
     )
-    return IRRow(finding.message, *sides, finding.code)
+    return IRRow(finding.message, one, other, finding.code)
 
 
 def _trial_rows(trials: WhatIf) -> list[TuningRow]:

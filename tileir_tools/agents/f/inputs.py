@@ -15,7 +15,8 @@ from ...bench.performance_report import PerformanceReport, read_performance_repo
 from ...errors import TileIRError
 from ...model import Module
 from ...read import load_all
-from ...sources import OperationSource, read_operation
+from ...sources import OperationSource, read_source
+from ...toolchain.devices import device_of
 from ...wrappers import Wrapper, read_wrapper
 from ..analysis import read_analysis
 from .request import Request
@@ -28,6 +29,7 @@ ANALYSIS = "reference/analysis.json"
 GENERATED = ("generated/generated_canon.mlir", "generated/generated.mlir")
 
 BACKEND = "cutile_rs"
+DEFAULT_ARCH = "sm_100"
 
 _Read = TypeVar("_Read")
 
@@ -85,7 +87,7 @@ def read_inputs(request: Request) -> Inputs:
         _reference(request, analysis, missing),
         analysis,
         _modules(request, missing),
-        _wrapper(request, missing),
+        _wrapper(request, analysis, missing),
         (),
     )
     for text in missing:
@@ -157,19 +159,36 @@ def _modules(request: Request, missing: list[str]) -> tuple[str, list[Module]] |
     return None
 
 
-def _wrapper(request: Request, missing: list[str]) -> tuple[Wrapper, OperationSource] | None:
+def _wrapper(
+    request: Request, analysis: Mapping[str, Any] | None, missing: list[str]
+) -> tuple[Wrapper, OperationSource] | None:
     kernel, project = request.workspace.kernel, request.project
     if project is None:
         missing.append("the wrapper: no project was given (TILEGYM_PATH)")
         return None
+    device = device_of(target(request, analysis))
     try:
-        source = project.operation_file(kernel)
         wrapper = read_wrapper(project, kernel)
-        if source is None or wrapper is None:
-            side = "cutile" if source is None else "cutile_rs"
-            missing.append(f"src/*/ops/{side}/{kernel}.py: not there")
+        if wrapper is None:
+            missing.append(f"src/*/ops/cutile_rs/{kernel}.py: not there")
             return None
-        return wrapper, read_operation(source, project.root)
+        # Searches differ by device: those of the target count.
+        source = read_source(project, kernel, capability=device.capability if device else None)
     except TileIRError as error:
         missing.append(f"the wrapper of {kernel}: {str(error).splitlines()[0]}")
         return None
+    return wrapper, source.operation
+
+
+def target(request: Request, analysis: Mapping[str, Any] | None) -> str:
+    """The target that was asked for, else the one that the analysis was made for, else DEFAULT_ARCH."""
+    if request.arch is not None:
+        return request.arch
+    variants = analysis.get("kernel_variants") if analysis is not None else None
+    for variant in variants if isinstance(variants, list) else ():
+        ir = variant.get("ir") if isinstance(variant, dict) else None
+        evidence = ir.get("evidence") if isinstance(ir, dict) else None
+        arch = evidence.get("arch") if isinstance(evidence, dict) else None
+        if isinstance(arch, str) and device_of(arch) is not None:
+            return arch
+    return DEFAULT_ARCH

@@ -76,7 +76,8 @@ def measure(inputs: Inputs) -> Measured:
             comparison = compare(inputs.reference.records, inputs.generated.records)
         except UsageError as error:
             causes.append(_not_comparable(inputs, str(error)))
-    launches, rows = None, ()
+    launches = None
+    rows: tuple[LaunchRow, ...] = ()
     if comparison is not None:
         launches, rows, more = _launches(inputs, comparison)
         causes += more

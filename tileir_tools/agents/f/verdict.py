@@ -46,7 +46,10 @@ def decide(
         if any(c.about == "measurement" for c in causes):
             why = "the records of both sides were taken by different methods"
         return Decision(BLOCKED, causes, "low", (why,))
-    fixable = [c for c in causes if c.about != "measurement" and _counts(c, gap)]
+    refuted = _refuted(measured, host)
+    fixable = [
+        c for c in causes if c.about != "measurement" and c not in refuted and _counts(c, gap)
+    ]
     confidence = _confidence(measured, device, has_wrapper, fixable)
     if fixable:
         return Decision(FIXABLE, causes, confidence, (f"first cause: {fixable[0].title}",))
@@ -76,6 +79,13 @@ def ranked(measured: Measured, host: Sequence[Cause], device: Compared | None) -
     found += [(place(c, False), 1, n, c) for n, c in enumerate(measured.causes)]
     found += [(place(c, False), 2, n, c) for n, c in enumerate(device.causes if device else ())]
     return tuple(cause for _, _, _, cause in sorted(found, key=lambda item: item[:3]))
+
+
+def _refuted(measured: Measured, host: Sequence[Cause]) -> list[Cause]:
+    """What the host code could launch more, where launches were counted and are no more."""
+    if measured.launches is None or any(c.about == "launches" for c in measured.causes):
+        return []
+    return [cause for cause in host if cause.about == "launches"]
 
 
 def _gap(measured: Measured) -> bool | None:

@@ -1,0 +1,185 @@
+"""Agent F: faults named first, verdicts right, and what it does with what is missing, damaged or real."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from agent_f_faults import (
+    CASES,
+    IR_FAULTS,
+    MISSING,
+    NO_FAULTS,
+    Case,
+    build,
+    diagnose,
+    is_right,
+)
+from test_cli import check, tool
+from test_toolchain import needs_tools
+
+from tileir_tools.agents.f import Request, run_agent_f
+from tileir_tools.agents.f.inputs import read_inputs
+from tileir_tools.agents.f.measured import measure, severity_of
+from tileir_tools.agents.workspace import open_workspace
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+TILEGYM = os.environ.get("TILEGYM_PATH", "")
+SCRIPTS = Path(TILEGYM) / "skills/tilegym-converting-cutile-triton-to-cutile-rs/scripts"
+
+
+@needs_tools
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.kernel}: {c.name}")
+def test_the_cause_is_named_first_and_the_verdict_is_right(case: Case, tmp_path: Path) -> None:
+    found = diagnose(case, tmp_path)
+    causes = [(c.code, c.confidence) for c in found.causes]
+    assert is_right(case, found), (found.verdict, causes, found.notes)
+    if case.first:
+        first = found.causes[0]
+        assert first.action
+        assert first.evidence
+        for evidence in first.evidence:
+            roots = (tmp_path / "out" / case.kernel, tmp_path / "project")
+            file = evidence.path.partition(":")[0]
+            assert any((root / file).is_file() for root in roots), evidence
+
+
+def test_there_are_enough_cases_of_every_kind() -> None:
+    assert len(CASES) >= 25
+    assert len({case.kernel for case in CASES}) >= 5
+    assert len(NO_FAULTS) >= 5
+    assert len(MISSING) >= 3
+
+
+@pytest.mark.parametrize("case", [*IR_FAULTS, *NO_FAULTS], ids=lambda c: f"{c.kernel}: {c.name}")
+def test_without_a_compiler_the_verdict_is_as_right_and_less_sure(
+    case: Case, tmp_path: Path
+) -> None:
+    found = diagnose(case, tmp_path, evidence=False)
+    assert found.verdict == case.verdict
+    if case.verdict == "FIXABLE":
+        assert found.confidence in ("low", "medium")
+        # Differences in the order of the contract, from the comparison alone.
+        assert all(c.code.isupper() or c.about != "ir" for c in found.causes)
+    assert "machine code was not looked at" in found.notes
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_nothing_is_written_but_below_reports(tmp_path: Path) -> None:
+    asked = build(CASES[0], tmp_path)._replace(evidence=False)
+    before = _digests(tmp_path)
+    answer = run_agent_f(asked)
+    after = _digests(tmp_path)
+    assert {k: v for k, v in after.items() if k in before} == before
+    home = "out/matmul/reports/"
+    assert all(name.startswith(home) for name in set(after) - set(before))
+    assert {f"out/matmul/{name}" for name in answer.files} <= set(after)
+    document = (tmp_path / f"{home}agent_f.json").read_bytes()
+    assert check(document)["verdict"] == "FIXABLE"
+    report = (tmp_path / f"{home}perf_investigation_all_shapes.md").read_text()
+    assert report.startswith("VERDICT: FIXABLE\n")
+
+
+def test_the_command_ends_with_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TILEGYM_PATH", raising=False)
+    build(CASES[0], tmp_path)
+    done = tool("tileir", "agent", "f", "matmul", "--out", tmp_path / "out", "--no-evidence")
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode() == (
+        "<VALIDATOR_OUTPUT>\n$ tileir validate perf-investigation matmul 2>&1\n"
+        "OK: perf_investigation_all_shapes.md: VERDICT: FIXABLE\nOK: agent_f.md log\n---\nPASS\nexit=0\n"
+        "</VALIDATOR_OUTPUT>\nVERDICT: FIXABLE\n"
+    )
+    assert "the wrapper: no project was given" in done.stderr.decode()
+
+
+@pytest.mark.skipif(not SCRIPTS.is_dir(), reason="TILEGYM_PATH names no checkout of TileGym")
+@pytest.mark.parametrize("case", [CASES[0], NO_FAULTS[0], MISSING[0]], ids=lambda c: c.name)
+def test_the_script_of_tilegym_accepts_what_is_written(case: Case, tmp_path: Path) -> None:
+    asked = build(case, tmp_path)._replace(evidence=False, scripts=str(SCRIPTS))
+    [checked] = run_agent_f(asked).checks
+    assert "validate_agent_f.sh" in checked.command
+    assert checked.code == 0, checked.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["../x", "--out", "OUT"], "no name of a kernel"),
+        (["matmul", "--out", "OUT/none"], "no such folder"),
+        (["matmul"], "CUTILE_KERNEL_OUT_ROOT is not set"),
+        (["matmul", "--out", "OUT", "--arch", "sm_1"], "sm_1"),
+    ],
+)
+def test_wrong_usage(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TILEGYM_PATH", "CUTILE_KERNEL_OUT_ROOT"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "matmul").mkdir()
+    done = tool("tileir", "agent", "f", *[a.replace("OUT", str(tmp_path)) for a in arguments])
+    assert done.returncode == 3
+    assert message in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
+    assert list((tmp_path / "matmul").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("reference/analysis.json", b'{"kernel_variants": 3}'),
+        ("reference/analysis.json", b"[1, 2"),
+        ("reference/analysis.json", b'{"kernel_variants": [null, {"reference_ir": "../../x"}]}'),
+        ("reference/reference.mlir", b"entry @x("),
+        ("generated/generated_canon.mlir", b"\x7fTileIR\x00"),
+        ("generated/generated_canon.mlir", b"tt.func @x() {}"),
+        ("perf_cutile_rs.txt", b"\x00\x01"),
+        ("perf_cutile_rs.txt", b""),
+        ("baseline_perf_cutile.txt", b"<xml"),
+        ("reports/performance.md", b"| a |"),
+    ],
+)
+def test_damaged_inputs_are_missing_ones(name: str, damage: bytes, tmp_path: Path) -> None:
+    asked = build(CASES[0], tmp_path)._replace(evidence=False)
+    (asked.workspace.folder / name).write_bytes(damage)
+    answer = run_agent_f(asked)
+    assert answer.exit_code in (0, 3)
+    document = json.loads((asked.workspace.folder / "reports" / "agent_f.json").read_text())
+    if b"variants" not in damage:
+        file = "baseline_perf" if "baseline" in name else name.rpartition("/")[2]
+        assert any(file in text for text in document["missing"]), document["missing"]
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/measurements")
+@pytest.mark.parametrize("operation", ["bmm", "matmul", "rms_norm", "rope", "silu_and_mul"])
+def test_real_logs_are_compared_whole(operation: str, tmp_path: Path) -> None:
+    """A log beside itself, also one that was cut off: as many launches, no gap."""
+    text = (SHARED / "measurements" / f"cupti_{operation}.log").read_bytes()
+    workspace = open_workspace(str(tmp_path), operation)
+    workspace.write("baseline_perf_cutile.txt", text)
+    workspace.write("perf_cutile_rs.txt", text.replace(b"[cutile-", b"[cutile_rs-"))
+    inputs = read_inputs(Request(workspace, None))
+    assert inputs.generated is not None
+    assert inputs.reference is not None
+    measured = measure(inputs)
+    assert measured.ratios
+    assert all(r.ratio == 1.0 for r in measured.ratios)
+    assert measured.launches is not None
+    assert measured.launches.verdict == "aligned"
+
+
+def test_gaps_are_called_as_agent_e_calls_them() -> None:
+    said = [severity_of(x) for x in (None, 0.9, 1.05, 1.06, 1.1, 1.11, 1.5, 1.51)]
+    assert said == [
+        "MISSING_DATA", "DONE", "DONE", "MILD_GAP", "MILD_GAP", "MODERATE_GAP", "MODERATE_GAP", "LARGE_GAP",
+    ]  # fmt: skip
