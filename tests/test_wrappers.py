@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tileir_tools.cli.tileir import command as tileir_command
 
-from tileir_tools.errors import ParseError, TileIRError
+from tileir_tools.errors import InputError, ParseError, TileIRError
 from tileir_tools.sources import Condition, Undecided, find_project, read_operation
 from tileir_tools.wrappers import (
     WRAPPER_RULES,
@@ -228,6 +228,8 @@ FAULTS = (
          (Edit(REDUCE, _KEY, "key=(m, n, x.dtype),"),)),
     Case("configurations missing", "WRP015", REDUCE, "def _configs",
          (Edit(REDUCE, "(256, 512)", "(256,)"),)),
+    Case("no configurations for a variant", "WRP015", GEMM, "configs=_short",
+         (Edit(GEMM, "[SimpleNamespace(TM=64, TN=64, TK=SHORT)]", "[]"),)),
     Case("another hint in all of them", "WRP015", REDUCE, "def _configs",
          (Edit(REDUCE, "OCCUPANCY=4", "OCCUPANCY=2"),)),
     Case("knob missing", "WRP016", REDUCE, "def _configs",
@@ -266,6 +268,11 @@ FAULTS = (
          (Edit(GEMM, "        int(tm),\n        int(tn),", "        int(tn),\n        int(tm),"),)),
     Case("hints changed places", "WRP024", REDUCE, "int(occupancy),",
          (Edit(REDUCE, "        _AUTO,\n        int(occupancy),", "        int(occupancy),\n        _AUTO,"),)),
+    Case("tensors changed places", "WRP024", ROW, "lib.demo_row_scale(",
+         (Edit(ROW, "xd, sd, yd, int(tile)", "xd, yd, sd, int(tile)"),)),
+    Case("number with a point for an integer", "WRP024", GEMM, "float(m)",
+         (Edit(GEMM, "        int(grid_m),", "        float(m),"), Edit(GEMM, "cfg, transpose_b, short):",
+               "cfg, transpose_b, short, m=1):"))),
     Case("argument missing", "WRP024", REDUCE, "lib.demo_reduce_rows(",
          (Edit(REDUCE, "        int(blocks),\n", ""),)),
     Case("declaration in another order", "WRP024", REDUCE, "int32_t demo_reduce_rows",
@@ -378,6 +385,26 @@ FAULTLESS: tuple[tuple[str, str, tuple[Edit, ...]], ...] = (
     ("launches that exclude each other", "row_scale",
      (Edit(ROW, _ROW_RUN, "    if columns > 64:\n        _run(x, scale, y, 256, rows)\n    else:\n"
            "        _run(x, scale, y, 64, rows)\n"),)),
+    ("an output for what needs no launch", "reduce_rows",
+     (Edit(REDUCE, "    m, n = x.shape\n", "    m, n = x.shape\n    if n == 0:\n"
+           "        return torch.empty(m, dtype=x.dtype, device=x.device)\n"),)),
+    ("a launch in a function of its own", "reduce_rows",
+     (Edit(REDUCE_FFI, "    macro_rules! dispatch {\n        ($E:ty) => {{",
+           "    fn launch<E: DType>(name: &str, m: i32, n: i32, width: i32, blocks: i32,\n"
+           "        occupancy: i32, ctas: i32) -> i32 {"),
+      Edit(REDUCE_FFI, "        }};\n    }\n", "    }\n"),
+      Edit(REDUCE_FFI, f"dty.to_string(), {_TILES}", "name.to_string(), m.to_string(), n.to_string()"),
+      Edit(REDUCE_FFI, "(occupancy, num_cta_in_cga);", "(occupancy, ctas);"),
+      Edit(REDUCE_FFI, "    crate::dispatch_by_dtype!(dty, dispatch, f32, f16)\n",
+           "    match dty {\n"
+           '        "f32" => launch::<f32>(dty, tile_m, tile_n, width, blocks, occupancy, num_cta_in_cga),\n'
+           '        "f16" => launch::<f16>(dty, tile_m, tile_n, width, blocks, occupancy, num_cta_in_cga),\n'
+           "        _ => -2,\n    }\n"))),
+    ("variants by a match", "gemm",
+     (Edit(GEMM_FFI, "let done = if short != 0 {", "let done = match short { 1 => {"),
+      Edit(GEMM_FFI, "            } else {\n                let generics = vec![",
+           "            }\n            _ => {\n                let generics = vec!["),
+      Edit(GEMM_FFI, "            };\n            if done", "            }};\n            if done"))),
     ("a key by name", "reduce_rows",
      (Edit(REDUCE, _SEARCH, f"    {_KEY[:-1].replace('=', ' = ')}\n" + _SEARCH.replace(_KEY, "key=key,")),)),
     ("a key by a function", "reduce_rows",
@@ -468,6 +495,50 @@ def test_undecided(case: tuple[str, str, str, str, str, tuple[Edit, ...]], tmp_p
     line = line_of(root / WRAPPERS / file, marker)
     found = open_points(root, name)
     assert [place for place, _, said in found if why in said] == [f"{file}:{line}"]
+
+
+def test_a_launch_in_a_function_is_in_the_names_of_the_export(tmp_path: Path) -> None:
+    edits = next(
+        edits for what, _, edits in FAULTLESS if what == "a launch in a function of its own"
+    )
+    wrapper, _ = read(edited(tmp_path, edits), "reduce_rows")
+    (launch,) = wrapper.exports[0].launches
+    assert launch.generics == ("dty", "tile_m", "tile_n")
+    assert launch.grid == ("blocks",)
+    assert launch.hints == {"occupancy": "occupancy", "num_cta_in_cga": "num_cta_in_cga"}
+    assert launch.conditions == ()
+    assert [(a.dtype, a.type) for a in wrapper.exports[0].dtypes] == [
+        ("f32", "f32"),
+        ("f16", "f16"),
+    ]
+
+
+def test_one_entry_for_two_kernels(tmp_path: Path) -> None:
+    """Which of them it is meant for is open: nothing is said of its hints."""
+    (case,) = (case for case in FAULTS if case.name == "variant missing")
+    wrapper, reference = read(
+        edited(tmp_path, [*case.edits, Edit(GEMM_RS, "sm_80 = (occupancy = 1,)", "")]), "gemm"
+    )
+    (finding,) = examine_wrapper(wrapper, reference)
+    assert finding.message == (
+        "no launch stands for _gemm_short_kernel (line 52) of the reference; "
+        "gemm_kernel is taken for _gemm_kernel"
+    )
+    ((_, undecided),) = undecided_of(wrapper, reference)
+    assert undecided.why == "whether it stands for _gemm_kernel, or for _gemm_short_kernel"
+
+
+def test_only_what_the_wrapper_registers_is_asked_for(tmp_path: Path) -> None:
+    root = edited(tmp_path)
+    path = root / "src/demo/ops/cutile/row_scale.py"
+    other = "\n\n@ct.kernel\ndef _other_kernel(x):\n    pass\n" + (
+        '\n\n@register_impl("other", backend="cutile")\ndef other(x):\n'
+        "    ct.launch(torch.cuda.current_stream(), (1,), _other_kernel, (x,))\n"
+    )
+    path.write_text(path.read_text() + other)
+    assert findings(root, "row_scale") == ()
+    path.write_text(path.read_text().replace('"other"', '"row_scale"'))
+    assert [f.code for f in findings(root, "row_scale")] == ["WRP021"]
 
 
 @pytest.mark.parametrize("file", ["kernel.rs", "ffi.rs"])
@@ -616,6 +687,27 @@ def test_damaged_wrappers_are_read_or_refused(
 def _everything(root: Path, name: str) -> object:
     wrapper, reference = read(root, name)
     return examine_wrapper(wrapper, reference), undecided_of(wrapper, reference)
+
+
+def test_nested_too_deeply(tmp_path: Path) -> None:
+    root = edited(tmp_path)
+    path = root / WRAPPERS / ROW_FFI
+    deep = "if rows > 0 {" * 3000 + "}" * 3000
+    path.write_text(path.read_text().replace("    macro_rules!", f"    {deep}\n    macro_rules!"))
+    with pytest.raises(InputError) as caught:
+        read(root, "row_scale")
+    assert str(caught.value) == f"{WRAPPERS}/{ROW_FFI}:1: error: expressions are nested too deeply"
+
+
+def test_calls_that_double(tmp_path: Path) -> None:
+    root = edited(tmp_path)
+    path = root / WRAPPERS / ROW
+    doubling = "".join(f"\n\ndef f{n}(x):\n    f{n + 1}(x)\n    f{n + 1}(x)\n" for n in range(25))
+    path.write_text(path.read_text().replace(_ROW_RUN, _ROW_RUN + "    f0(x)\n") + doubling)
+    wrapper, reference = read(root, "row_scale")
+    assert examine_wrapper(wrapper, reference) == ()
+    ((_, undecided),) = undecided_of(wrapper, reference)
+    assert undecided.why == "it comes to more calls than are followed"
 
 
 # -- the command -------------------------------------------------------------------------------------

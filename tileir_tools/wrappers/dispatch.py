@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from ..sources import Condition, Undecided
 from .ffi import Export, RustEntry, RustLaunch, known_types
 from .finding import HIGH, MEDIUM, WrapperFinding, make_finding
-from .pairing import Pair, canonical, main_call, names_in
+from .pairing import Pair, canonical, field, main_call, names_in
 from .walk import FfiArgument, FfiCall
 from .wrapper import Wrapper
 
@@ -26,6 +26,9 @@ _RUST_TYPES = {
     "float8_e4m3fn": "f8e4m3fn",
     "uint8": "f4e2m1fnx2",
 }
+_NO_FLOAT = re.compile(r"[iu](8|16|32|64|size)$|\*")
+# Characters that the beginning of a word must have to stand for it.
+_SHORTEST = 3
 _FLAG = re.compile(r"(?P<name>[a-z_]\w*)(?: (?P<op>==|!=|>) (?P<number>-?\d+))?$")
 
 
@@ -50,6 +53,11 @@ def dispatch_findings(wrapper: Wrapper, pairs: Sequence[Pair]) -> Iterator[Wrapp
 
 def dispatch_undecided(wrapper: Wrapper, pairs: Sequence[Pair]) -> Iterator[tuple[str, Undecided]]:
     """Which variant is launched when, where that could not be compared."""
+    for pair in pairs:
+        if pair.rivals and pair.launch is not None and pair.export is not None:
+            others = ", ".join(pair.rivals)
+            why = f"whether it stands for {pair.kernel}, or for {others}"
+            yield pair.export.path, Undecided(pair.launch.entry, pair.launch.line, why)
     for judged in _variants(pairs, wrapper):
         if not isinstance(judged, WrapperFinding):
             yield judged
@@ -97,23 +105,24 @@ def _arguments(call: FfiCall, export: Export, wrapper: Wrapper) -> Iterator[Wrap
         )
         yield make_finding(wrapper, "WRP024", message, wrapper.path, call.step.line)
         return
-    for place, argument in enumerate(call.arguments):
-        said = _names(argument)
-        other = next((n for n in names if n in said), None)
-        alike = other is not None and export.parameters[other] == export.parameters[names[place]]
-        if other is not None and alike and names[place] not in said:
-            message = (
-                f"{argument.text} is passed for {names[place]}; ffi.rs has a parameter {other}"
+    for name, argument in zip(names, call.arguments):
+        # What is called as two parameters are tells nothing.
+        is_tensor = export.parameters[name].startswith("*")
+        said = {field(called) for called in (argument.made_of if is_tensor else argument.names)}
+        if len(argument.sources) == 1 and argument.sources[0].startswith("cfg."):
+            said.add(field(argument.sources[0].removeprefix("cfg.")))
+        others = [other for other in names if field(other) in said]
+        is_float = argument.text.startswith("float(") and _NO_FLOAT.match(export.parameters[name])
+        if is_float or (len(others) == 1 and name != others[0]):
+            meant = (
+                f"ffi.rs has a parameter {others[0]}"
+                if others
+                else "that is no number with a point"
             )
+            message = f"{argument.text} is passed for {name}; {meant}"
             yield make_finding(wrapper, "WRP024", message, wrapper.path, argument.line)
             # The one that it changed places with would be said once more.
             return
-
-
-def _names(argument: FfiArgument) -> list[str]:
-    """What an argument is called on its way, as parameters are: `cfg.BM` is `bm`."""
-    found = [text.lower() for text, _ in argument.meanings]
-    return [text.removeprefix("cfg.") for text in found if text.removeprefix("cfg.").isidentifier()]
 
 
 # -- number formats ----------------------------------------------------------------------------------
@@ -148,28 +157,41 @@ def _generics(
         message = f"{entry.name} is given {len(given)} generics; it has {len(entry.generics)}"
         yield make_finding(wrapper, "WRP025", message, export.path, launch.line)
         return
-    known = [name.lower() for name in entry.generics]
-    for text, own in zip(given, known):
-        if text != own and text in known:
-            message = (
-                f"{text} is given for {own.upper()} of {entry.name} ({', '.join(entry.generics)})"
-            )
+    for text, own in zip(given, entry.generics):
+        meant = [name for name in entry.generics if _alike(text, name)]
+        if len(meant) == 1 and meant[0] != own:
+            message = f"{text} is given for {own} of {entry.name} ({', '.join(entry.generics)})"
             yield make_finding(wrapper, "WRP025", message, export.path, launch.line)
             return
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether names are made of the same words; `trans` is `transpose`."""
+    pairs = [one.lower().split("_"), other.lower().split("_")]
+    if len(pairs[0]) != len(pairs[1]):
+        return False
+    return all(
+        a == b or (min(len(a), len(b)) >= _SHORTEST and (a.startswith(b) or b.startswith(a)))
+        for a, b in zip(*pairs)
+    )
 
 
 # -- variants ----------------------------------------------------------------------------------------
 
 
 def _missing(pairs: Sequence[Pair], wrapper: Wrapper) -> Iterator[WrapperFinding]:
-    if not any(pair.launch is not None for pair in pairs):
+    """Kernels of the reference that nothing stands for, at the first exported function."""
+    missing = [pair for pair in pairs if pair.launch is None]
+    there = [pair for pair in pairs if pair.export is not None]
+    if not missing or not there:
         return
-    for pair in pairs:
-        if pair.launch is None:
-            export = next(p.export for p in pairs if p.export is not None)
-            assert export is not None
-            message = f"no launch stands for {pair.kernel} of the reference (line {pair.launches[0].line})"
-            yield make_finding(wrapper, "WRP021", message, export.path, export.line, MEDIUM)
+    export, first = there[0].export, there[0]
+    assert export is not None
+    named = ", ".join(f"{pair.kernel} (line {pair.launches[0].line})" for pair in missing)
+    message = f"no launch stands for {named} of the reference"
+    if first.rivals and first.launch is not None:
+        message += f"; {first.launch.entry} is taken for {first.kernel}"
+    yield make_finding(wrapper, "WRP021", message, export.path, export.line, MEDIUM)
 
 
 def _variants(
@@ -179,7 +201,7 @@ def _variants(
     seen: set[tuple[str, int]] = set()
     every = {canonical(c.text)[0] for pair in pairs for way in pair.conditions() for c in way}
     for pair in pairs if len(pairs) > 1 else ():
-        if pair.launch is None or pair.export is None:
+        if pair.launch is None or pair.export is None or pair.rivals:
             continue
         theirs = {canonical(c.text, c.holds) for way in pair.conditions() for c in way}
         for condition in pair.launch.conditions:

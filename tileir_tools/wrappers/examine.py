@@ -13,9 +13,12 @@ from .dispatch import dispatch_findings, dispatch_undecided
 from .finding import WrapperFinding
 from .hints import hint_findings
 from .launches import launch_findings
-from .pairing import pairs_of
+from .pairing import of_wrapper, pairs_of
 from .tuning import tuning_findings, tuning_undecided
 from .wrapper import Wrapper
+
+# Rules about what arguments are, by their places.
+_BY_PLACE = ("WRP013", "WRP020", "WRP030", "WRP032", "WRP033", "WRP034")
 
 
 def examine_wrapper(
@@ -29,16 +32,18 @@ def examine_wrapper(
             not asked for.
         analysis: content of `analysis.json`: configurations that the source does not decide, and the best.
     """
+    reference = of_wrapper(reference, wrapper)
     pairs = pairs_of(wrapper, reference)
     dispatch = list(dispatch_findings(wrapper, pairs))
-    # What is passed for a hint is open where arguments stand in other places than their own.
-    placed = all(finding.code != "WRP024" for finding in dispatch)
     found = [
         *launch_findings(wrapper, reference),
         *tuning_findings(wrapper, pairs, analysis),
         *dispatch,
-        *(hint_findings(wrapper, pairs) if placed else ()),
+        *hint_findings(wrapper, pairs),
     ]
+    if any(finding.code == "WRP024" for finding in dispatch):
+        # What is passed for a flag or a hint is open where arguments stand in other places than their own.
+        found = [finding for finding in found if finding.code not in _BY_PLACE]
     order = {path: place for place, path in enumerate(wrapper.sources)}
     return tuple(sorted(dict.fromkeys(found), key=lambda finding: _place(finding, order)))
 
@@ -52,7 +57,7 @@ def undecided_of(
     wrapper: Wrapper, reference: OperationSource, analysis: Mapping[str, Any] | None = None
 ) -> tuple[tuple[str, Undecided], ...]:
     """What could not be decided, each with the path of its file: of reading, and of setting beside."""
-    pairs = pairs_of(wrapper, reference)
+    pairs = pairs_of(wrapper, of_wrapper(reference, wrapper))
     found = [
         *wrapper.undecided,
         *tuning_undecided(wrapper, pairs, analysis),

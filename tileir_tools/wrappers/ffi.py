@@ -25,6 +25,9 @@ DTYPE_CODES = {
     6: "f4e2m1fnx2",
     7: "f8e4m3fn",
 }
+# Functions of `ffi.rs` that call each other, from an exported one on.
+_MAX_DEPTH = 4
+_FORMATS = {*DTYPE_CODES.values(), *map(str, DTYPE_CODES)}
 
 
 class RustEntry(NamedTuple):
@@ -182,6 +185,7 @@ class _Reading:
         self.undecided: list[Undecided] = []
         # Name -> places where it is bound, and what to.
         self.lets: dict[str, list[Part]] = {}
+        self.inlined: frozenset[str] = frozenset()
 
     def export(self) -> Export:
         function, body = self.function, self.function.body
@@ -227,6 +231,10 @@ class _Reading:
                 place = self._if(place, conditions)
             elif text == "match":
                 place = self._match(place, conditions)
+            elif text == "fn":
+                # What a function inside does, it does where it is called.
+                bodies = (f.body for f in self.file.functions if f.body.start > place)
+                place = next((body.end + 1 for body in bodies), place + 1)
             elif text == "dispatch_by_dtype" and self.file.is_at(place + 1, "!", "("):
                 self._dispatch(place + 2)
                 place += 1
@@ -238,13 +246,45 @@ class _Reading:
         text = self.file.tokens[place].text
         if text in self.entries and self.file.is_at(place + 1, "("):
             self._launch(place, conditions)
-        elif self.file.is_at(place + 1, "!", "(") and conditions:
+        elif self.file.is_at(place + 1, "!", "("):
             inner = self.file.slice(self.file.inside(place + 2))
-            scrutinee, _, pattern = conditions[-1].text.partition(" == ")
-            code = pattern.strip('"')
-            dtype = DTYPE_CODES.get(int(code), code) if code.isdigit() else code
-            if dtype in DTYPE_CODES.values() and scrutinee:
-                self.arms.append(DtypeArm(dtype, inner.split(",")[0], self.file.line(place)))
+            self._arm(inner.split(",")[0], place, conditions)
+        elif (helper := self.file.helpers.get(text)) is not None:
+            self._inline(helper, place, conditions)
+
+    def _arm(self, type_: str, place: int, conditions: tuple[Condition, ...]) -> None:
+        """A type that is chosen in an arm of a `match` on a number format, or its code."""
+        if not conditions or not conditions[-1].holds:
+            return
+        code = conditions[-1].text.partition(" == ")[2].strip('"')
+        dtype = DTYPE_CODES.get(int(code), code) if code.isdigit() else code
+        if dtype in DTYPE_CODES.values():
+            self.arms.append(DtypeArm(dtype, type_, self.file.line(place)))
+
+    def _helper(self, name: str) -> RustFunction | None:
+        """A function of the file that is not exported."""
+        found = (f for f in self.file.functions if f.name == name and f.abi is None)
+        return next(
+            (f for f in found if f is not self.function and f.body.start < f.body.end), None
+        )
+
+    def _inline(self, helper: RustFunction, place: int, conditions: tuple[Condition, ...]) -> None:
+        """Launches of a function that is called, `NAME::<TYPE>(..)`, in terms of this one's names."""
+        file, at = self.file, place + 1
+        if file.is_at(at, "::", "<") and file.is_at(at + 3, ">"):
+            self._arm(file.tokens[at + 2].text, place, conditions)
+            at += 4
+        if not file.is_at(at, "(") or helper.name in self.inlined or len(self.inlined) > _MAX_DEPTH:
+            return
+        given = [file.slice(part).partition(" as ")[0] for part in file.split(file.inside(at))]
+        names = dict(zip(helper.parameters, given))
+        inner = _Reading(helper, file, self.entries, self.options)
+        inner.inlined = self.inlined | {helper.name}
+        for launch in inner.export().launches:
+            renamed = _renamed(launch, names, conditions)
+            if all(renamed[:1] + renamed[2:] != other[:1] + other[2:] for other in self.launches):
+                # Called for each number format, it is one launch.
+                self.launches.append(renamed)
 
     def _if(self, place: int, conditions: tuple[Condition, ...]) -> int:
         """Walk an `if` with all its branches; the place after it."""
@@ -272,6 +312,7 @@ class _Reading:
         head = Part(place + 1, opening)
         self._walk(head, conditions)
         at, end = opening + 1, file.closes[opening]
+        before: tuple[Condition, ...] = ()
         while at < end:
             arrow = file.find(Part(at, end), "=>")
             if arrow is None:
@@ -280,7 +321,9 @@ class _Reading:
             last = file.step(arrow + 1) if file.is_at(arrow + 1, "{") else None
             last = last or file.find(Part(arrow + 1, end), ",") or end
             condition = Condition(f"{file.slice(head)} == {pattern}", True, line)
-            self._walk(Part(arrow + 1, last), (*conditions, condition))
+            here = before if pattern == "_" else (condition,)
+            self._walk(Part(arrow + 1, last), (*conditions, *here))
+            before = (*before, condition._replace(holds=False))
             at = last + 1 if file.is_at(last, ",") else last
         return end + 1
 
@@ -350,15 +393,24 @@ class _Reading:
         items = self.file.split(self.file.inside(made.start + 2))
         return tuple(_plain(self.file.slice(item)) for item in items)
 
-    def _sources(self, part: Part, seen: frozenset[str] = frozenset()) -> Iterator[str]:
-        """Parameters of the function that an expression is computed from."""
-        names = [t.text for t in self.file.tokens[part.start : part.end] if t.kind == NAME]
-        for name in dict.fromkeys(names):
-            bound = self._bound(name, part.start)
-            if bound is not None and name not in seen:
-                yield from self._sources(bound, seen | {name})
-            elif name in self.function.parameters:
-                yield name
+    def _sources(self, part: Part) -> Iterator[str]:
+        """Parameters of the function that an expression is computed from, in the order of finding."""
+        found: dict[str, None] = {}
+        seen: set[Part] = set()
+        waiting = [part]
+        while waiting:
+            one = waiting.pop(0)
+            if one in seen:
+                continue
+            seen.add(one)
+            names = [t.text for t in self.file.tokens[one.start : one.end] if t.kind == NAME]
+            for name in dict.fromkeys(names):
+                bound = self._bound(name, one.start)
+                if bound is not None:
+                    waiting.append(bound)
+                elif name in self.function.parameters:
+                    found.setdefault(name)
+        yield from found
 
     def _options_line(self, part: Part) -> int:
         return self.file.line(self._resolved(part).start)
@@ -378,6 +430,27 @@ class _Reading:
             if told in HINTS and at_name and file.is_at(place + 1, "("):
                 found[told] = file.slice(file.inside(place + 1))
         return found
+
+
+def _renamed(
+    launch: RustLaunch, names: Mapping[str, str], conditions: tuple[Condition, ...]
+) -> RustLaunch:
+    """A launch of a function in the names of one that calls it, under the conditions of the call.
+
+    Of those, the ones on number formats are left out: they choose a type, not a launch.
+    """
+    kept = tuple(c for c in conditions if c.text.partition(" == ")[2].strip('"') not in _FORMATS)
+    inner = tuple(c._replace(text=_replaced(c.text, names)) for c in launch.conditions)
+    return launch._replace(
+        conditions=(*kept, *inner),
+        generics=launch.generics and tuple(names.get(text, text) for text in launch.generics),
+        grid=launch.grid and tuple(names.get(text, text) for text in launch.grid),
+        hints=launch.hints and {hint: names.get(t, t) for hint, t in launch.hints.items()},
+    )
+
+
+def _replaced(text: str, names: Mapping[str, str]) -> str:
+    return " ".join(names.get(word, word) for word in text.split(" "))
 
 
 def _plain(text: str) -> str:

@@ -32,7 +32,7 @@ def hint_findings(wrapper: Wrapper, pairs: Sequence[Pair]) -> Iterator[WrapperFi
 
 def _all(wrapper: Wrapper, pairs: Sequence[Pair]) -> Iterator[WrapperFinding]:
     for pair in pairs:
-        if pair.export is None or pair.launch is None:
+        if pair.export is None or pair.launch is None or pair.rivals:
             continue
         call = main_call(wrapper, pair.export)
         if call is not None:

@@ -188,16 +188,17 @@ def _links(work: Work) -> str:
 
 def _second_output(outside: Sequence[Done], wrapper: Wrapper) -> Iterator[WrapperFinding]:
     """Allocations before a search that no launch reads, where what is tried allocates its own."""
-    for done in outside:
+    for search, done in ((s, d) for s in wrapper.searches for d in outside):
         inner = [
             other
             for other in wrapper.works
             if other.work.kind == ALLOCATE
-            and other.step.search is not None
-            and other.step.root == done.step.root
+            and other.step.search == search.step.line
+            and other.step.root == search.step.root == done.step.root
             and other.used
         ]
-        if done.work.kind == ALLOCATE and not done.used and inner:
+        together = not exclusive(done.step.conditions, search.step.conditions)
+        if done.work.kind == ALLOCATE and not done.used and inner and together:
             message = (
                 f"{done.work.text} is read by no launch; the kernel writes what line "
                 f"{inner[0].step.line} allocates"

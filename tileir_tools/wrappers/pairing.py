@@ -41,6 +41,7 @@ class Pair(NamedTuple):
         launches: of the reference.
         search: that tunes it; None where nothing does.
         options: of `@ct.kernel`.
+        rivals: other kernels, for which nothing stands and that the entry may be meant for as well.
         export, rust: what stands for it, all launches of one entry; None and none where nothing does.
     """
 
@@ -48,6 +49,7 @@ class Pair(NamedTuple):
     launches: tuple[Launch, ...]
     search: Autotune | None
     options: Mapping[str, str]
+    rivals: tuple[str, ...]
     export: Export | None
     rust: tuple[RustLaunch, ...]
 
@@ -73,6 +75,19 @@ def field(name: str) -> str:
 
 def is_forward(conditions: Iterable[Condition]) -> bool:
     return all(condition.text != BACKWARD for condition in conditions)
+
+
+def of_wrapper(reference: OperationSource, wrapper: Wrapper) -> OperationSource:
+    """The part of a reference that what the wrapper registers comes to; all where names tell nothing."""
+    public = {registration.name for registration in wrapper.registrations}
+    starts = {r.function for r in reference.registrations if r.name in public}
+    if not starts:
+        return reference
+    launches = (
+        launch._replace(chains=tuple(c for c in launch.chains if c.functions[0] in starts))
+        for launch in reference.launches
+    )
+    return reference._replace(launches=tuple(launch for launch in launches if launch.chains))
 
 
 def forward_launches(reference: OperationSource) -> tuple[Launch, ...]:
@@ -120,6 +135,7 @@ def pairs_of(wrapper: Wrapper, reference: OperationSource) -> tuple[Pair, ...]:
             tuple(launch for launch in launches if name in launch.kernels),
             next((tune for tune in reference.autotunes if name in tune.kernels), None),
             options.get(name, {}),
+            tuple(n for n in names if n not in matched and _likeness(n, matched.get(name, "")) > 0),
             *(free[matched[name]] if name in matched else (None, ())),
         )
         for name in names
@@ -197,21 +213,26 @@ def configs_for(
 ) -> list[Conditional]:
     """The configurations that the wrapper tries for a kernel.
 
-    Where conditions choose between lists, the one whose condition is the reference's; else the one that has
-    most of the `wanted` ones.
+    Where conditions choose between lists, the one whose condition is the reference's; else, of those that it
+    does not exclude, the one that has most of the `wanted` ones. None where all are excluded.
     """
     groups: dict[tuple[str, ...], list[Conditional]] = {}
     for config in configs:
         groups.setdefault(config.when, []).append(config)
-    if len(groups) < 2:
-        return list(configs)
     known = {canonical(c.text, c.holds) for way in pair.conditions() for c in way}
+    left: list[list[Conditional]] = []
     for when, group in groups.items():
-        for text, holds in map(canonical, when):
-            stands_for, agrees = meanings.get(text, (text, True))
-            if {(text, holds), (stands_for, holds == agrees)} & known:
-                return group
-    return max(groups.values(), key=lambda group: _overlap(list(plain_configs(group)), wanted))
+        said = {canonical(text) for text in when}
+        said |= {
+            (meanings[text][0], holds == meanings[text][1])
+            for text, holds in said
+            if text in meanings
+        }
+        if said & known:
+            return group
+        if not {(text, not holds) for text, holds in said} & known:
+            left.append(group)
+    return max(left, key=lambda group: _overlap(list(plain_configs(group)), wanted), default=[])
 
 
 def _overlap(group: Sequence[Mapping[str, object]], wanted: Sequence[Mapping[str, object]]) -> int:

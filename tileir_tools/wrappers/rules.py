@@ -89,11 +89,11 @@ _ROWS = (
                 "space lacks it.",
                 "Add it to the function that makes the configurations."),
     # -- dispatch
-    WrapperRule("WRP020", DISPATCH, "other variant than the reference's", "wrong kernel",
+    WrapperRule("WRP020", DISPATCH, "other variant than the reference's", "other kernel",
                 "The condition under which `ffi.rs` launches an entry is not the one under which the reference "
                 "launches the kernel of that name.",
                 "Launch each entry under the reference's condition."),
-    WrapperRule("WRP021", DISPATCH, "variant of the reference is missing", "wrong kernel",
+    WrapperRule("WRP021", DISPATCH, "variant of the reference is missing", "other kernel",
                 "The reference launches a kernel that no exported function launches.",
                 "Write the entry, and launch it under the reference's condition."),
     WrapperRule("WRP022", DISPATCH, "number format is let through and not dispatched", "call fails",

@@ -155,6 +155,11 @@ class RustFile:
             if token.text == "fn" and token.kind == NAME and self.tokens[place + 1].kind == NAME
         )
 
+    @cached_property
+    def helpers(self) -> dict[str, RustFunction]:
+        """Functions with a body that are not exported, by their names."""
+        return {f.name: f for f in self.functions if f.abi is None and f.body.start < f.body.end}
+
     def _function(self, place: int) -> RustFunction:
         attributes, abi = self._before(place)
         at = place + 2

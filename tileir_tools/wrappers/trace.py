@@ -15,6 +15,7 @@ from ..sources.literals import dotted
 
 AnyFunction = ast.FunctionDef | ast.Lambda
 _MAX_STEPS = 4000
+_MAX_NAMES = 20
 # Calls that give their argument back as another type.
 _CASTS = ("int", "bool", "float")
 
@@ -148,13 +149,14 @@ class Tracer:
         `NAME()@LINE` for calls of what is not in this file, `NAME` for what is bound nowhere.
         """
         found: dict[str, None] = {}
-        seen: set[tuple[int, int]] = set()
+        # The frames are kept: one that is gone might give its identity to another.
+        seen: dict[tuple[int, int], Frame] = {}
         waiting: list[tuple[ast.expr, Frame]] = [(node, frame)]
         while waiting and len(seen) < _MAX_STEPS:
             one, where = waiting.pop(0)
             if (id(one), id(where)) in seen:
                 continue
-            seen.add((id(one), id(where)))
+            seen[id(one), id(where)] = where
             texts, more = self._step(one, where)
             found |= dict.fromkeys(texts)
             waiting += more
@@ -237,6 +239,33 @@ class Tracer:
             if len(values) != 1 or values[0].place is not None:
                 return
             node, frame = values[0].node, values[0].frame
+
+    def names(self, node: ast.expr, frame: Frame, *, made_of: bool = False) -> tuple[str, ...]:
+        """What a value is called on its way; with `made_of`, what it is described or viewed from, too.
+
+        A tensor that torch makes out of another one is not called as that one is.
+        """
+        found: dict[str, None] = {}
+        waiting = [(node, frame)]
+        while waiting and len(found) < _MAX_NAMES:
+            for one, where, _ in self.unfolded(*waiting.pop(0)):
+                field = self._field(one, where)
+                if isinstance(one, ast.Name) or field is not None:
+                    found.setdefault(field or ast.unparse(one))
+                elif isinstance(one, ast.Call) and made_of:
+                    waiting += [(name, where) for name in self._named(one)]
+        return tuple(found)
+
+    def _named(self, call: ast.Call) -> list[ast.Name]:
+        """The names that a call hands over as they are."""
+        base: ast.expr = call
+        if isinstance(call.func, ast.Attribute) and not self._is_module(call.func):
+            while isinstance(base, ast.Call) and isinstance(base.func, ast.Attribute):
+                base = base.func.value
+            return [base] if isinstance(base, ast.Name) else []
+        name = dotted(call.func, self.host.imports) or ""
+        makes_another = name.startswith("torch.") or ast.unparse(call.func) in self.host.functions
+        return [] if makes_another else [arg for arg in call.args if isinstance(arg, ast.Name)]
 
     def constant(self, node: ast.expr, frame: Frame) -> int | None:
         """The number that an expression surely is."""

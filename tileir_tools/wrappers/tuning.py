@@ -35,7 +35,8 @@ def tuning_findings(
         if search.key is not None:
             yield from _key(search, search.key, wrapper, tuned)
         if not isinstance(search.configs, Undecided):
-            for pair in pairs:
+            there = [pair for pair in pairs if pair.launch is not None]
+            for pair in there or pairs:
                 yield from _space(search, search.configs, wrapper, pair, analysis)
 
 
@@ -199,9 +200,13 @@ def _space(
 ) -> Iterator[WrapperFinding]:
     theirs = _theirs(pair, analysis) if pair.search is not None else []
     best = _best(pair, analysis)
+    group = configs_for(pair, configs, theirs or [], aliases(wrapper))
+    if not group:
+        message = f"no configuration is tried where the reference launches {pair.kernel}"
+        yield make_finding(wrapper, "WRP015", message, wrapper.path, search.line)
+        return
     if not theirs and best is None:
         return
-    group = configs_for(pair, configs, theirs or [], aliases(wrapper))
     ours = list(plain_configs(group))
     line = _made(search, group, wrapper)
     knobs = [name for name in _varied(theirs or []) if not any(name in config for config in ours)]

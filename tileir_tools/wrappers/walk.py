@@ -19,6 +19,8 @@ from .trace import AnyFunction, Frame, Tracer, called, own_nodes, parameters
 
 _SEARCH = ("kernel_fn", "configs", "key", "kernel_name")
 _MAX_DEPTH = 30
+# Calls that are gone into from one registered function; TileGym's come to seven.
+_MAX_CALLS = 500
 
 
 class FfiArgument(NamedTuple):
@@ -27,6 +29,8 @@ class FfiArgument(NamedTuple):
     Attributes:
         parameter: of the exported function; None where the declaration does not say it.
         text, line: as it is written.
+        names: what it is called on its way, as `Tracer.names` says it.
+        made_of: the same with what it is described or viewed from.
         sources: what it is computed from, as `Tracer.sources` says it.
         meanings: what it says as a condition, as `Tracer.meanings` says it.
         constant: the number that it is; None for any other.
@@ -35,6 +39,8 @@ class FfiArgument(NamedTuple):
     parameter: str | None
     text: str
     line: int
+    names: tuple[str, ...]
+    made_of: tuple[str, ...]
     sources: tuple[str, ...]
     meanings: tuple[tuple[str, bool], ...]
     constant: int | None
@@ -168,6 +174,7 @@ class Walk:
         self.undecided: list[Undecided] = []
         self._works: list[_Seen] = []
         self._active: list[AnyFunction] = []
+        self._left = _MAX_CALLS
         self._root = ""
 
     def run(self, root: str) -> Walked:
@@ -181,6 +188,12 @@ class Walk:
     def _function(self, frame: Frame, place: _Place) -> None:
         function = frame.function
         if len(place.way) > _MAX_DEPTH or function in self._active:
+            return
+        self._left -= 1
+        if self._left == 0:
+            why = "it comes to more calls than are followed"
+            self.undecided.append(Undecided(self._root, function.lineno, why))
+        if self._left <= 0:
             return
         self._active.append(function)
         for node in own_nodes(function):
@@ -254,6 +267,8 @@ class Walk:
                 names[place] if place < len(names) else None,
                 ast.unparse(argument),
                 argument.lineno,
+                self.tracer.names(argument, frame),
+                self.tracer.names(argument, frame, made_of=True),
                 self.tracer.sources(argument, frame),
                 self.tracer.meanings(argument, frame),
                 self.tracer.constant(argument, frame),

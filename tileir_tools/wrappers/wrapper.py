@@ -107,7 +107,8 @@ def read_wrapper(project: Project, name: str) -> Wrapper | None:
     ffi = _rust(project, f"{folder}/ffi.rs")
     shared = _rust(project, f"{path.rpartition('/')[0]}/ffi_util.rs")
     entries = entries_of(kernel) if kernel is not None else ()
-    exports = exports_of(ffi, entries, option_order(shared)) if ffi is not None else ()
+    with depth_guarded(f"{folder}/ffi.rs"):
+        exports = exports_of(ffi, entries, option_order(shared)) if ffi is not None else ()
     with depth_guarded(file.path):
         return _wrapper(name, file, kernel, ffi, entries, exports)
 
