@@ -366,6 +366,8 @@ def host(name: str, kernel: str, first: tuple[str, ...], sources: Sources, **res
 
 
 HOST_FAULTS = (
+    host("key without the format, and nothing is slower", "reduce_rows", ("WRP012",),
+         {_REDUCE: ("(m, n, x.dtype, str", "(m, n, str")}, ratios=_everywhere(1.0)),
     host("a canary before the search", "reduce_rows", ("WRP001",),
          {_REDUCE: (_SEARCHED, f"    kernel_fn(_configs()[0])\n{_SEARCHED}")},
          ratios=_everywhere(2.0), launches=2),
@@ -407,6 +409,8 @@ NO_FAULTS = (
     Case("no fault, with its wrapper", "reduce_rows", "ALIGNED", (), _REDUCE_IR, wrapper=True),
     Case("a gap of the compiler's, with its wrapper", "gemm", "ALIGNED", (), _GEMM_IR, wrapper=True,
          ratios=_everywhere(1.12)),
+    Case("a configuration is not tried, and nothing is slower", "reduce_rows", "ALIGNED", (), _REDUCE_IR,
+         wrapper=True, sources={_REDUCE: ("in (256, 512)", "in (256,)")}),
     Case("a fill in the source that no record shows", "row_scale", "ALIGNED", (), _ROWS_IR, wrapper=True,
          sources={_ROWS: ("torch.empty_like(x)", "torch.zeros_like(x)")}),
     Case("no fault", "matmul", "ALIGNED", (), MATMUL, ratios=(1.01, 0.99, 1.0, 1.02)),

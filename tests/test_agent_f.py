@@ -21,7 +21,7 @@ from agent_f_faults import (
 from test_cli import check, tool
 from test_toolchain import needs_tools
 
-from tileir_tools.agents.f import Request, run_agent_f
+from tileir_tools.agents.f import Request, run_agent_f, verdict
 from tileir_tools.agents.f.inputs import read_inputs
 from tileir_tools.agents.f.measured import measure, severity_of
 from tileir_tools.agents.workspace import open_workspace
@@ -204,6 +204,12 @@ def test_real_logs_are_compared_whole(operation: str, tmp_path: Path) -> None:
     assert all(r.ratio == 1.0 for r in measured.ratios)
     assert measured.launches is not None
     assert measured.launches.verdict == "aligned"
+
+
+def test_what_is_wrong_whatever_it_costs() -> None:
+    # Keys, variants, formats, arguments; no launches, no configurations that are merely slower.
+    assert {"WRP011", "WRP012", "WRP013", "WRP020", "WRP021", "WRP023", "WRP024"} <= verdict._WRONG
+    assert not verdict._WRONG & {"WRP001", "WRP003", "WRP005", "WRP010", "WRP015", "WRP030"}
 
 
 def test_gaps_are_called_as_agent_e_calls_them() -> None:

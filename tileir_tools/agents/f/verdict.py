@@ -12,9 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ...wrappers import WRAPPER_RULES
 from .device import Compared
 from .diagnosis import ALIGNED, BLOCKED, FIXABLE, Cause
 from .measured import Measured
+
+# Rules of host code that gives another kernel, another configuration or other results than was meant.
+_WRONG = frozenset(
+    code
+    for code, rule in WRAPPER_RULES.items()
+    if rule.consequence
+    in ("wrong cache hit", "other kernel", "wrong results", "wrong grid", "call fails")
+)
 
 _LEVELS = ("low", "medium", "high")
 
@@ -96,10 +105,11 @@ def _gap(measured: Measured) -> bool | None:
 
 
 def _counts(cause: Cause, gap: bool | None) -> bool:
-    """Whether a cause makes the verdict FIXABLE: with a gap all that may explain it; without one only host
-    code that is wrong for sure, or work on the GPU that was counted."""
+    """Whether a cause makes the verdict FIXABLE: with a gap all that may explain it; without one only work on
+    the GPU that was counted, and host code that calls the wrong thing whatever it costs."""
     if gap is False:
-        return cause.confidence == "high" and cause.about in ("launches", "dispatch", "tuning")
+        wrong = cause.about == "launches" or cause.code in _WRONG
+        return cause.confidence == "high" and wrong
     return cause.confidence != "low"
 
 
