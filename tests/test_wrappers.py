@@ -168,6 +168,11 @@ _CANARY = (
 )
 _ROW_RUN = "    _run(x, scale, y, tile, rows)\n"
 _SHORT_LAUNCH = "gemm_short_kernel(&*a_t, &*b_t, &*c_t)"
+# The reference of `reduce_rows`.
+THEIRS = "../cutile/reduce_rows.py"
+_YIELDED = "TILE_N=tile_n, "
+_HINTS = '{"occupancy": cfg.occupancy}'
+_TWO_HINTS = '{"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy}'
 _FLAGS = ", transpose_b, short),\n"
 _SPACE = "        for tile_n in (256, 512)\n"
 
@@ -235,6 +240,10 @@ FAULTS = (
     Case("knob missing", "WRP016", REDUCE, "def _configs",
          (Edit(REDUCE, "TILE_M=tile_m, ", ""), Edit(REDUCE, "        for tile_m in (1, 2)\n", ""),
           Edit(REDUCE, "int(cfg.TILE_M)", "1"), Edit(REDUCE, "-(-x.shape[0] // cfg.TILE_M)", "x.shape[0]"))),
+    Case("knob missing: CTAs of a cluster", "WRP016", REDUCE, "def _configs",
+         (Edit(THEIRS, _YIELDED, "TILE_N=tile_n, num_ctas=tile_m, "), Edit(THEIRS, _HINTS, _TWO_HINTS))),
+    Case("knob missing: stages", "WRP016", REDUCE, "def _configs",
+         (Edit(THEIRS, _YIELDED, "TILE_N=tile_n, num_stages=tile_m + 1, "),)),
     Case("best missing", "WRP017", REDUCE, "def _configs",
          (Edit(REDUCE, _SPACE, _SPACE + "        if (tile_m, tile_n) != (2, 512)\n"),),
          {"best_config": {"TILE_M": 2, "TILE_N": 512, "occupancy": 4}}),
@@ -285,6 +294,8 @@ FAULTS = (
          (Edit(GEMM_FFI, "                    transpose_b.to_string(),\n", ""),)),
     Case("hint not handed on", "WRP030", REDUCE, "        -1,",
          (Edit(REDUCE, "int(occupancy),", "-1,"),)),
+    Case("hint of every configuration not handed on", "WRP030", REDUCE, "        _AUTO,",
+         (Edit(THEIRS, _YIELDED, "TILE_N=tile_n, num_ctas=1, "), Edit(THEIRS, _HINTS, _TWO_HINTS))),
     Case("hint fixed", "WRP030", REDUCE, "        2,",
          (Edit(REDUCE, "int(occupancy),", "2,"),)),
     Case("options not given a hint", "WRP031", ROW_FFI, "let mut opts",
@@ -377,6 +388,10 @@ FAULTLESS: tuple[tuple[str, str, tuple[Edit, ...]], ...] = (
      (Edit(GEMM, _GEMM_SEARCH, "    if (m, n) not in _WARMED:\n        _WARMED.add((m, n))\n"
            + _CANARY.replace("    ", "        ", 1).replace("\n    _run", "\n        _run") + _GEMM_SEARCH),
       Edit(GEMM, "_AUTO = -1\n", "_AUTO = -1\n_WARMED = set()\n"))),
+    ("a canary once, by a flag", "reduce_rows",
+     (Edit(REDUCE, "    m, n = x.shape\n", "    global _warm\n    m, n = x.shape\n    if not _warm:\n"
+           "        _warm = True\n        _run(x, x.new_empty(m), _configs()[0])\n"),
+      Edit(REDUCE, "_AUTO = -1\n", "_AUTO = -1\n_warm = False\n"))),
     ("a launch in place of the search", "reduce_rows",
      (Edit(REDUCE, _SEARCH, "    if n < 16:\n        return kernel_fn(_configs()[0])\n" + _SEARCH),)),
     ("another launch after a failure", "row_scale",
@@ -427,6 +442,8 @@ FAULTLESS: tuple[tuple[str, str, tuple[Edit, ...]], ...] = (
      (Edit(REDUCE, "TILE_M=tile_m, TILE_N=tile_n", "BM=tile_m, BLOCK_N=tile_n"),
       Edit(REDUCE, "int(cfg.TILE_M)", "int(cfg.BM)"), Edit(REDUCE, "int(cfg.TILE_N)", "int(cfg.BLOCK_N)"),
       Edit(REDUCE, "// cfg.TILE_M", "// cfg.BM"))),
+    ("a field that the reference does not vary", "reduce_rows",
+     (Edit(THEIRS, _YIELDED, "TILE_N=tile_n, LOAD_LATENCY=-1, "),)),
     ("more configurations, in another order", "reduce_rows",
      (Edit(REDUCE, "(256, 512)", "(1024, 512, 256)"),)),
     ("a field by getattr", "reduce_rows",

@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from ..sources import Launch, OperationSource, Work
+from ..sources import Condition, Launch, OperationSource, Work
 from ..sources.work import ALLOCATE, COMPUTE, COPY, FILL
 from .finding import HIGH, LOW, MEDIUM, WrapperFinding, make_finding
-from .pairing import backward_functions, exclusive, forward_functions, forward_launches
+from .pairing import backward_functions, exclusive, forward_functions, forward_launches, names_in
 from .walk import Done, FfiCall, Search, Step
 from .wrapper import Wrapper
 
@@ -62,8 +62,7 @@ def _beside(search: Search, wrapper: Wrapper) -> Iterator[WrapperFinding]:
         if exclusive(step.conditions, search.step.conditions):
             continue
         extra = [c for c in step.conditions if c not in search.step.conditions]
-        if any(" not in " in c.text and c.holds for c in extra):
-            # What is asked whether it was done before is done once, where somebody notes it.
+        if any(_remembers(condition, wrapper) for condition in extra):
             continue
         line = _parting(step, search.step)
         place = "before" if line < search.step.line else "after"
@@ -74,6 +73,12 @@ def _beside(search: Search, wrapper: Wrapper) -> Iterator[WrapperFinding]:
         )
         confidence = MEDIUM if extra else HIGH
         yield make_finding(wrapper, "WRP001", message, wrapper.path, line, confidence)
+
+
+def _remembers(condition: Condition, wrapper: Wrapper) -> bool:
+    """Whether a condition asks whether something was done before: what stands under it is done once."""
+    asks = " not in " in condition.text or ".get(" in condition.text
+    return asks or bool(names_in(condition.text) & set(wrapper.state))
 
 
 def _parting(step: Step, other: Step) -> int:

@@ -53,6 +53,7 @@ class Wrapper(NamedTuple):
         registrations: for the backend cutile-rs.
         functions: of the file -> their lines.
         constants: names that the statements of the module bind, imports included.
+        state: names of the module that functions bind anew.
         refused: parameters of registered functions that raise where they are true.
         gates: checks of number formats.
         declarations: of symbols, for cffi.
@@ -72,6 +73,7 @@ class Wrapper(NamedTuple):
     registrations: tuple[Registration, ...]
     functions: dict[str, int]
     constants: tuple[str, ...]
+    state: tuple[str, ...]
     refused: tuple[str, ...]
     gates: tuple[Gate, ...]
     declarations: tuple[Declaration, ...]
@@ -149,6 +151,7 @@ def _wrapper(
         registrations,
         {function: node.lineno for function, node in host.functions.items()},
         tuple(sorted({*host.bindings, *host.imports})),
+        tuple(sorted(_state(file))),
         tuple(_refused(host, [r.function for r in registrations])),
         tuple(_gates(host, module)),
         declarations,
@@ -173,6 +176,11 @@ def _declarations(file: PythonFile) -> Iterator[Declaration]:
                 names = tuple(part[-1].lstrip("*") for part in parts if part)
                 line = value.lineno + text.count("\n", 0, found.start("symbol"))
                 yield Declaration(found["symbol"], names, line)
+
+
+def _state(file: PythonFile) -> set[str]:
+    found = (node.names for node in ast.walk(file.tree) if isinstance(node, ast.Global))
+    return {name for names in found for name in names}
 
 
 def _refused(host: Host, roots: list[str]) -> Iterator[str]:
