@@ -107,7 +107,7 @@ def compare_kernels(request: Request, inputs: Inputs, label: str | None) -> Comp
         str(variant.get("variant_name", "default")) if variant else "default",
         file,
         tuple(causes),
-        tuple(_row(f) for f in findings[:_AT_MOST]),
+        tuple(_row(f) for f in _once(findings)[:_AT_MOST]),
         tuple(_trial_rows(trials)) if trials is not None else (),
         tuple(notes),
         explanation is not None,
@@ -222,9 +222,14 @@ def _causes(
                 about="ir",
             )
         )
-    rest = [f for f in findings if f.code not in told]
+    rest = _once([f for f in findings if f.code not in told])
     rest.sort(key=lambda f: (f.severity != CRITICAL, _priority(f.code)))
     return found + [_of_finding(f, places) for f in rest[:_AT_MOST]]
+
+
+def _once(findings: Sequence[Finding]) -> list[Finding]:
+    """Of findings that say the same of several operations, the first."""
+    return list({(f.code, f.message): f for f in reversed(findings)}.values())[::-1]
 
 
 def _priority(code: str) -> int:

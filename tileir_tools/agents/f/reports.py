@@ -253,7 +253,9 @@ def _signed(cause: Cause) -> str:
 
 
 def _actions(diagnosis: Diagnosis, causes: Sequence[Cause]) -> Iterator[str]:
-    asked = [cause for cause in causes if cause.action]
+    # What may hold for some inputs only asks for nothing, as long as something else does.
+    sure = [cause for cause in causes if cause.confidence != "low"] or causes
+    asked = [cause for cause in sure if cause.action]
     if diagnosis.verdict == BLOCKED:
         yield from (f"give agent F what is missing: {what}" for what in diagnosis.missing)
     elif diagnosis.verdict == FIXABLE and asked:
