@@ -478,7 +478,7 @@ def test_labels_are_those_of_test_ids(tmp_path: Path) -> None:
 
 def _found(name: str, function: str, labels: tuple[str, ...], **constants: object) -> Found:
     values = {key: (value,) for key, value in constants.items()}
-    return Found(name, function, {}, (), (), labels, (), values, True)
+    return Found(name, function, {}, (), (), labels, (), None, values, True)
 
 
 def test_a_condition_is_what_source_constants_and_tests_say(tmp_path: Path) -> None:
@@ -521,6 +521,19 @@ def test_launches_of_a_search_count_where_there_is_no_other() -> None:
     )
     kept = {(x.row["bytecode"], x.label) for x in _launched(dumps.launches)}
     assert kept == {("best", "a"), ("tried", "b")}
+
+
+def test_the_best_of_searches_is_what_most_of_them_found() -> None:
+    from tileir_tools.agents.a.structure import _best
+
+    def call(search: int) -> dict[str, object]:
+        return {"tuning": {"search": search, "config": {"T": 1}}}
+
+    rows = [{"calls": [call(1), call(2), {"tuning": None}]}, {"calls": [call(3), call(4)]}, {}]
+    small, large = ({"config": {"T": n}, "us": 1.0} for n in (64, 128))
+    measured = {"1": [small, large], "2": [large, small], "3": [large], "9": [small, small]}
+    assert _best(rows, measured) == {"T": 128}
+    assert _best(rows, {}) is None
 
 
 # -- the end of the response ------------------------------------------------------------------------

@@ -156,6 +156,7 @@ class VariantEntry(NamedTuple):
         supplements: dtype ("f32") -> file below `reference/supplements/`, None where there is none.
         constants: name -> value of what is compiled in.
         autotune_configs: None where nothing is tuned.
+        best_config: the one that most searches on a GPU found best; None where none was measured.
         selection: which backend is faster on its configurations; None where it was not measured.
         ir: what its IR holds; None where nobody looked.
     """
@@ -169,6 +170,7 @@ class VariantEntry(NamedTuple):
     supplements: Mapping[str, str | None] = {}
     constants: tuple[Mapping[str, Scalar], ...] = ()
     autotune_configs: tuple[Mapping[str, Scalar], ...] | None = None
+    best_config: Mapping[str, Scalar] | None = None
     selection: Selection | None = None
     ir: VariantIR | None = None
 
@@ -329,6 +331,8 @@ def _variant(variant: VariantEntry) -> dict[str, object]:
     found["constants"] = [_sorted(c) for c in variant.constants]
     found["reference_backend"] = _backend(variant.reference_backend)
     found["autotune_configs"] = _configs(variant.autotune_configs)
+    if variant.best_config is not None:
+        found["best_config"] = _sorted(variant.best_config)
     if variant.ir is not None:
         found["ir"] = _ir(variant.ir)
     return found

@@ -113,20 +113,26 @@ def _variant(request: Request, material: Material, found: Found) -> VariantEntry
         supplements={item.dtype: item.file for item in mine if item.dtype},
         constants=({name: _scalar(v) for name, v in reference.row["constants"].items()},),
         autotune_configs=_tuning(found.tuned),
+        best_config=None if found.best is None else _fields(found.best),
         selection=_selection(material, found.name),
         ir=_ir(request, reference),
     )
 
 
 def _tuning(configs: Iterable[object]) -> tuple[Mapping[str, Scalar], ...] | None:
-    """Configurations of searches, each once; a plain value under the name `config`."""
+    """Configurations of searches, each once."""
     found: list[Mapping[str, Scalar]] = []
     for config in configs:
-        fields = config if isinstance(config, Mapping) else {"config": config}
-        row = {str(name): _scalar(value) for name, value in fields.items()}
+        row = _fields(config)
         if row not in found:
             found.append(row)
     return tuple(found) or None
+
+
+def _fields(config: object) -> Mapping[str, Scalar]:
+    """The fields of a configuration; a plain value under the name `config`."""
+    fields = config if isinstance(config, Mapping) else {"config": config}
+    return {str(name): _scalar(value) for name, value in fields.items()}
 
 
 def _in_source(sources: Sources) -> Iterator[object]:

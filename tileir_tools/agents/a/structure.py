@@ -44,6 +44,7 @@ class Found(NamedTuple):
         supplements: other number formats.
         labels: configurations that launch it, of the tests that count, in their order.
         tuned: configurations of searches that tried it, each once.
+        best: the one that most searches on a GPU found best; None where none was measured.
         constants: what its kernels have compiled in: name -> values.
         own: whether the kernel is of the operation's own file.
     """
@@ -55,6 +56,7 @@ class Found(NamedTuple):
     supplements: tuple[Supplement, ...]
     labels: tuple[str, ...]
     tuned: tuple[object, ...]
+    best: object
     constants: Mapping[str, tuple[object, ...]]
     own: bool
 
@@ -89,11 +91,12 @@ def find_variants(workspace: Workspace, dumps: Dumps, source: str) -> Structure:
     grouped = group_variants(list(by_path))
     launches = dumps.launches
     test = _counting_test(launches)
+    measured = dumps.manifest.get("measured") or {}
     counting = [launch for launch in launches if launch.function == test]
     groups = sorted(grouped.variants, key=lambda g: _first_launch(g, by_path))
     names = _names([_of(group, by_path) for group in groups], workspace.kernel)
     found = tuple(
-        _found(name, group, by_path, counting, launches, source)
+        _found(name, group, by_path, counting, launches, source, measured)
         for name, group in zip(names, groups)
     )
     renamed = dict(zip((g.name for g in groups), names))
@@ -138,6 +141,7 @@ def _found(
     counting: Sequence[Launch],
     launches: Sequence[Launch],
     source: str,
+    measured: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> Found:
     rows = _of(group, by_path)
     files = {row["bytecode"] for row in rows}
@@ -166,9 +170,18 @@ def _found(
         supplements,
         tuple(dict.fromkeys(labels)),
         tuple(tuned),
+        _best(rows, measured),
         {k: tuple(v) for k, v in values.items()},
         row["source"]["file"].replace("\\", "/").endswith("/" + source),
     )
+
+
+def _best(rows: Sequence[Row], measured: Mapping[str, Sequence[Mapping[str, Any]]]) -> object:
+    """The configuration that most of the searches which tried these kernels found best."""
+    calls = [call for row in rows for call in row.get("calls", ()) if call["tuning"] is not None]
+    searches = dict.fromkeys(str(call["tuning"]["search"]) for call in calls)
+    winners = [measured[search][0]["config"] for search in searches if measured.get(search)]
+    return max(winners, key=winners.count) if winners else None
 
 
 def _supplements(group: Group, by_path: Mapping[str, Row]) -> tuple[Supplement, ...]:
