@@ -256,8 +256,8 @@ def _progress() -> Iterator[Say]:
             with Console(stderr=True).status("") as status:
 
                 def show(step: str, message: str) -> None:
-                    status.console.print(f"[bold]{step:<10}[/bold]", end="")
-                    status.console.print(message, markup=False, highlight=False)
+                    line = f"{step:<10}{message}"
+                    status.console.print(line, markup=False, highlight=False)
                     status.update(step)
 
                 yield show
