@@ -398,6 +398,7 @@ def test_given_logs_are_kept_and_only_known_configurations_count(tmp_path: Path)
     log = tmp_path / "given.txt"
     text = _block(f"{TEST}[cutile-a]", "0.5") + _block(f"{TEST}[cutile-b]", "2.0")
     text += _block(f"{TEST}[cutile-c]", "0.01")
+    text = f"torch = 2.11\ndevice = NVIDIA H200\n{text}"
     log.write_text(text)
     asked = request("row_scale", tmp_path)._replace(logs={"cutile": (str(log),)})
     found = take_benchmarks(
@@ -412,6 +413,7 @@ def test_given_logs_are_kept_and_only_known_configurations_count(tmp_path: Path)
     assert found.overall.choices[0].geomeans_ms == {"cutile": 1.0}
     assert any("c is no configuration that a kernel was dumped for" in n for n in found.notes)
     assert found.missing["pytorch"] == "no log was given for it"
+    assert found.logs[0].origin == f"given: {log} (on NVIDIA H200)"
     assert (tmp_path / "row_scale" / "baseline_perf_cutile.txt").read_text() == text
 
 

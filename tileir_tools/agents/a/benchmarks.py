@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -26,6 +27,9 @@ from .sources import BACKEND, Sources
 # Backends whose Tile IR can be the reference, and what they are timed beside.
 CANDIDATES = ("cutile", "triton_tileir", "triton")
 BESIDE = ("pytorch",)
+
+# What TileGym's harness prints of the GPU.
+_DEVICE = re.compile(r"^device = (.{1,80})$", re.M)
 
 # The function whose tests time themselves; others are timed by a plugin, with the reference beside them.
 TIMED_TEST = "test_perf"
@@ -50,7 +54,7 @@ class Log(NamedTuple):
         backend: its name.
         file: below the workspace.
         records: what the file holds of that backend.
-        origin: the command that measured, or the files that were given.
+        origin: the command that measured, or the files that were given; the GPU, where the log names it.
     """
 
     backend: str
@@ -171,6 +175,8 @@ def _log(backend: str, text: str, origin: str, path: str) -> Log | str:
     records = tuple(m for m in found.measurements if m.backend in (backend, None))
     if not records:
         return f"{path}: no record of {backend}"
+    if device := _DEVICE.search(text):
+        origin += f" (on {device[1].strip()})"
     return Log(
         backend, log_file(backend), tuple(m._replace(backend=backend) for m in records), origin
     )
