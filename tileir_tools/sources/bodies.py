@@ -14,18 +14,26 @@ from typing import Any, NamedTuple
 from .literals import (
     Context,
     Function,
-    NotDecided,
     Scope,
     add_imports,
     arguments,
     bind,
     condition_text,
     decided,
-    elements,
     evaluate,
     negated,
 )
-from .values import Conditional, Either, Undecided, conditional, contradict, join, same
+from .values import (
+    Conditional,
+    Either,
+    NotDecided,
+    Undecided,
+    conditional,
+    contradict,
+    elements,
+    join,
+    same,
+)
 
 # How deep functions of a source may call each other.
 _MAX_DEPTH = 40

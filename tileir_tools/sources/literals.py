@@ -1,37 +1,35 @@
 """What an expression is, where the source alone says it.
 
-Place in the flow: files -> **values** -> facts of an operation; imports `values`. Nothing of the source
-is run: only the operations and functions below are carried out, on values that the source states, within limits
-of time and size. Everything else is `Undecided`.
+Place in the flow: files -> **values** -> facts of an operation; imports `values`, `carried_out`. Nothing of the
+source is run: only what `carried_out` has is, on values that the source states, within limits of time and
+size. Everything else is `Undecided`.
 """
 
 from __future__ import annotations
 
 import ast
-import itertools
-import math
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .carried_out import CONSTANTS, FUNCTIONS, MAX_BITS, OPERATORS, ORDERINGS, text_of
 from .values import (
+    MAX_ITEMS,
     Conditional,
     Dtype,
     Either,
     Namespace,
+    NotDecided,
     Undecided,
     bare,
     conditional,
     contradict,
+    elements,
     is_sequence,
     join,
 )
 
-# Steps that reading one file may take (of TileGym's, the longest takes 150 thousand), elements that a list
-# may have, bits that a number may have.
+# Steps that reading one file may take; of TileGym's, the longest takes 150 thousand.
 MAX_STEPS = 1_000_000
-MAX_ITEMS = 200_000
-MAX_BITS = 4096
 # A name that a condition reads is written as what it stands for up to this many characters.
 _SHORT = 60
 # Entries of a table that is asked by a key that is not known.
@@ -54,14 +52,6 @@ _DTYPES = {
     "int": "int32",
     "long": "int64",
 }
-
-
-class NotDecided(Exception):
-    """Carries what is undecided, from where it is met to where a value is wanted."""
-
-    def __init__(self, undecided: Undecided):
-        super().__init__(undecided.text)
-        self.undecided = undecided
 
 
 class Function(NamedTuple):
@@ -261,24 +251,6 @@ def negated(condition: str) -> str:
     return f"not ({condition})"
 
 
-def elements(value: object) -> list[tuple[object, tuple[str, ...]]]:
-    """What iterating a value gives, each with its conditions. Raises TypeError."""
-    if isinstance(value, Either):
-        return [
-            (item, (*a.when, *when)) for a in value.alternatives for item, when in elements(a.value)
-        ]
-    if isinstance(value, Undecided):
-        raise NotDecided(value)
-    if isinstance(value, (set, frozenset)):
-        raise TypeError("a set has no order")
-    if is_sequence(value) or isinstance(value, (str, dict)):
-        assert isinstance(value, (list, tuple, str, dict))
-        if len(value) > MAX_ITEMS:
-            raise ValueError(f"more than {MAX_ITEMS} elements")
-        return [bare(item) for item in value]
-    raise TypeError(f"{type(value).__name__} is not iterable")
-
-
 def bind(target: ast.expr, value: object, scope: Scope) -> None:
     """Bind a target of an assignment or a loop; what cannot be bound gets `Undecided`."""
     if isinstance(target, ast.Name):
@@ -343,7 +315,7 @@ def _name(node: ast.Name, scope: Scope) -> object:
     known = dtype_of(scope.context.imports.get(node.id))
     if known is not None:
         return known
-    constant = _CONSTANTS.get(scope.context.imports.get(node.id, ""))
+    constant = CONSTANTS.get(scope.context.imports.get(node.id, ""))
     if constant is not None:
         return constant
     raise _undecided(node, scope, "the name is not bound to a constant in this file")
@@ -354,8 +326,8 @@ def _attribute(node: ast.Attribute, scope: Scope) -> object:
     known = dtype_of(name)
     if known is not None:
         return known
-    if name in _CONSTANTS:
-        return _CONSTANTS[name]
+    if name in CONSTANTS:
+        return CONSTANTS[name]
     if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
         found, value = scope.attribute(node.attr)
         if found and not isinstance(value, Undecided):
@@ -401,7 +373,7 @@ def _set(node: ast.Set, scope: Scope) -> object:
 
 
 def _binary(node: ast.BinOp, scope: Scope) -> object:
-    done = _OPERATORS.get(type(node.op))
+    done = OPERATORS.get(type(node.op))
     if done is None:
         raise _undecided(node, scope, "the operator is not carried out")
     if isinstance(node.op, ast.Add):
@@ -508,7 +480,7 @@ def _compared(op: ast.cmpop, left: Any, right: Any, node: ast.AST, scope: Scope)
         return (left is right) is isinstance(op, ast.Is)
     if isinstance(op, (ast.In, ast.NotIn)):
         return _contains(left, right, node, scope) is isinstance(op, ast.In)
-    return bool(_ORDERINGS[type(op)](left, right))
+    return bool(ORDERINGS[type(op)](left, right))
 
 
 def _equal(left: Any, right: Any, node: ast.AST, scope: Scope) -> bool:
@@ -620,18 +592,10 @@ def _joined_string(node: ast.JoinedStr, scope: Scope) -> object:
         if isinstance(part, ast.FormattedValue):
             if part.format_spec is not None or part.conversion not in (-1, ord("s")):
                 raise _undecided(node, scope, "formatting is not carried out")
-            parts.append(_string(_operand(part.value, scope)))
+            parts.append(text_of(_operand(part.value, scope)))
         else:
             parts.append(str(_operand(part, scope)))
     return "".join(parts)
-
-
-def _string(value: object) -> str:
-    if isinstance(value, Dtype):
-        return f"torch.{value}"
-    if not isinstance(value, (str, int, float, bool, type(None))):
-        raise TypeError(f"the text of {type(value).__name__} is not known")
-    return str(value)
 
 
 def _lambda(node: ast.Lambda, scope: Scope) -> object:
@@ -646,7 +610,7 @@ def _called(node: ast.Call, scope: Scope) -> object:
         return _called_value(node, decided(node.func, scope), scope)
     if name == "pytest.param":
         return _param(node, scope)
-    carried = _FUNCTIONS.get(name) or context_function(name, scope.context)
+    carried = FUNCTIONS.get(name) or context_function(name, scope.context)
     if carried is not None:
         args, kwargs = arguments(node, scope)
         if name in ("types.SimpleNamespace", "dict"):
@@ -740,128 +704,7 @@ def _cases(table: dict[Any, object], key: Undecided, default: object) -> Either:
     return Either((*found, Conditional(default, tuple(map(negated, equal)))))
 
 
-def _as_list(value: object = ()) -> list[object]:
-    return [conditional(item, when) for item, when in elements(value)]
-
-
-def _as_tuple(value: object = ()) -> object:
-    items = _as_list(value)
-    return items if any(isinstance(item, Conditional) for item in items) else tuple(items)
-
-
-def _plain_items(value: object) -> list[Any]:
-    """Elements none of which depends on a condition."""
-    found = list(value) if isinstance(value, (set, frozenset)) else _as_list(value)
-    if any(isinstance(item, (Conditional, Undecided, Either)) for item in found):
-        raise TypeError("an element is undecided")
-    return found
-
-
-def _extreme(least: bool) -> Callable[..., object]:
-    def found(*values: Any) -> object:
-        items = _plain_items(values[0]) if len(values) == 1 else _plain_items(list(values))
-        return min(items) if least else max(items)
-
-    return found
-
-
-def _product(*values: object, repeat: int = 1) -> object:
-    lists = [_plain_items(value) for value in values] * repeat
-    if math.prod(map(len, lists)) > MAX_ITEMS:
-        raise ValueError(f"more than {MAX_ITEMS} elements")
-    return list(itertools.product(*lists))
-
-
-def _range(*bounds: int) -> list[int]:
-    found = range(*bounds)
-    if len(found) > MAX_ITEMS:
-        raise ValueError(f"more than {MAX_ITEMS} elements")
-    return list(found)
-
-
-def _length(value: Any) -> int:
-    items = list(value) if isinstance(value, (set, frozenset, str, dict)) else _as_list(value)
-    if any(isinstance(item, Conditional) for item in items):
-        raise TypeError("elements depend on a condition")
-    return len(items)
-
-
-def _integer(value: object = 0) -> int:
-    if isinstance(value, str) and len(value) > _SHORT:
-        raise ValueError("a long number")
-    return int(value)  # type: ignore[call-overload,no-any-return]
-
-
-def _multiplied(value: object) -> object:
-    found: Any = 1
-    for item in _plain_items(value):
-        found *= item
-        if not isinstance(found, (int, float)) or (
-            isinstance(found, int) and found.bit_length() > MAX_BITS
-        ):
-            raise ValueError("no small number")
-    return found
-
-
-# Functions that are carried out, by their full names.
-_FUNCTIONS: dict[str | None, Callable[..., Any]] = {
-    "range": _range,
-    "list": _as_list,
-    "tuple": _as_tuple,
-    "iter": _as_list,
-    "set": lambda value=(): set(_plain_items(value)),
-    "sorted": lambda value: sorted(_plain_items(value)),
-    "reversed": lambda value: _plain_items(value)[::-1],
-    "zip": lambda *values: list(zip(*map(_plain_items, values))),
-    "enumerate": lambda value, start=0: list(enumerate(_plain_items(value), start)),
-    "len": _length,
-    "min": _extreme(True),
-    "max": _extreme(False),
-    "sum": lambda value: sum(_plain_items(value)),
-    "abs": abs,
-    "int": _integer,
-    "float": lambda value=0.0: float(value),
-    "bool": lambda value=False: bool(value),
-    "str": _string,
-    "round": lambda value: round(value),
-    "dict": dict,
-    "math.ceil": math.ceil,
-    "math.floor": math.floor,
-    "math.log2": math.log2,
-    "math.sqrt": math.sqrt,
-    "math.prod": _multiplied,
-    "itertools.product": _product,
-    "itertools.chain": lambda *values: [item for value in values for item in _as_list(value)],
-    "types.SimpleNamespace": lambda **fields: Namespace(fields),
-    "cuda.tile.cdiv": lambda a, b: -(-a // b),
-}
 _METHODS = {"get", "items", "keys", "values", "bit_length", "lower", "upper", "index"}
-_CONSTANTS = {
-    "math.inf": math.inf,
-    "math.pi": math.pi,
-    "math.e": math.e,
-    "torch.inf": math.inf,
-}
-_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitOr: operator.or_,
-    ast.BitAnd: operator.and_,
-    ast.BitXor: operator.xor,
-}
-_ORDERINGS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
 _READERS: dict[type[ast.expr], Callable[[Any, Scope], object]] = {
     ast.Constant: _constant,
     ast.Name: _name,

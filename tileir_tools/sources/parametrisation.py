@@ -11,19 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .bodies import Visited, visit_calls
-from .literals import (
-    MAX_ITEMS,
-    Context,
-    NotDecided,
-    Param,
-    Scope,
-    decided,
-    dotted,
-    elements,
-    evaluate,
-)
+from .literals import Context, Param, Scope, decided, dotted, evaluate
 from .project import PythonFile
-from .values import Either, Undecided
+from .values import MAX_ITEMS, Either, NotDecided, Undecided, elements
 
 # Calls that end a test.
 SKIPS = ("pytest.skip", "pytest.xfail")

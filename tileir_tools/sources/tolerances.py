@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from .bodies import Visited, module_scope, visit_calls
-from .literals import NotDecided, Scope, arguments, dotted, evaluate
+from .literals import Scope, arguments, dotted, evaluate
 from .parametrisation import SKIPS, Parametrisation, body_scope
 from .project import PythonFile
-from .values import Dtype, Either, Undecided
+from .values import Dtype, Either, NotDecided, Undecided
 
 _COMPARISONS = (
     "assertCorrectness assertAllClose assertDeterministic assert_close assert_allclose allclose "

@@ -43,6 +43,18 @@ class Namespace(dict[str, object]):
     """`SimpleNamespace(a=1)`: attributes by name."""
 
 
+# Elements that a list may have.
+MAX_ITEMS = 200_000
+
+
+class NotDecided(Exception):
+    """Carries what is undecided, from where it is met to where a value is wanted."""
+
+    def __init__(self, undecided: Undecided):
+        super().__init__(undecided.text)
+        self.undecided = undecided
+
+
 def conditional(value: object, when: tuple[str, ...]) -> object:
     """The value with conditions, those it has already included; itself where there are none."""
     if not when:
@@ -114,6 +126,24 @@ def _joined(condition: str, negated: str, then: list[object], other: list[object
 def _alternatives(value: object, condition: str) -> list[Conditional]:
     inner = value.alternatives if isinstance(value, Either) else (Conditional(value, ()),)
     return [Conditional(c.value, (condition, *c.when)) for c in inner]
+
+
+def elements(value: object) -> list[tuple[object, tuple[str, ...]]]:
+    """What iterating a value gives, each with its conditions. Raises TypeError."""
+    if isinstance(value, Either):
+        return [
+            (item, (*a.when, *when)) for a in value.alternatives for item, when in elements(a.value)
+        ]
+    if isinstance(value, Undecided):
+        raise NotDecided(value)
+    if isinstance(value, (set, frozenset)):
+        raise TypeError("a set has no order")
+    if is_sequence(value) or isinstance(value, (str, dict)):
+        assert isinstance(value, (list, tuple, str, dict))
+        if len(value) > MAX_ITEMS:
+            raise ValueError(f"more than {MAX_ITEMS} elements")
+        return [bare(item) for item in value]
+    raise TypeError(f"{type(value).__name__} is not iterable")
 
 
 def as_json(value: object) -> object:
