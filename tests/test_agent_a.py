@@ -16,7 +16,8 @@ from test_cli import tool
 from test_dump import needs_cutile
 
 from tileir_tools import files
-from tileir_tools.agents.a import captures, pipeline
+from tileir_tools.agents import read_analysis
+from tileir_tools.agents.a import Request, captures, pipeline
 from tileir_tools.agents.a.benchmarks import expression, take_benchmarks
 from tileir_tools.agents.a.captures import Dumps
 from tileir_tools.agents.a.conditions import dispatch_condition
@@ -165,6 +166,32 @@ def test_the_scripts_of_tilegym_accept_what_is_written(
     # `validate_ir.sh` counts the words of four operations, so that a kernel has to have them.
     assert not [check for check in failed if "validate_ir" not in check.command], failed
     assert answer.verdict == "PASS", failed
+
+
+@pytest.mark.slow
+@needs_cutile
+@needs_torch
+@pytest.mark.skipif(not TILEGYM, reason="TILEGYM_PATH names no checkout of TileGym")
+@pytest.mark.parametrize("operation", ["softmax", "rms_norm", "silu_and_mul", "bmm"])
+def test_operations_of_tilegym_pass_with_the_records_of_a_gpu(
+    operation: str, tmp_path: Path
+) -> None:
+    home = Path(__file__).parent / "fixtures" / "perf" / "h200"
+    files = {b: home / f"{operation}_{b}.log" for b in ("cutile", "pytorch")}
+    answer = run_agent_a(
+        Request(
+            open_workspace(str(tmp_path), operation),
+            find_project(TILEGYM),
+            arch="sm_90",
+            logs={backend: (str(file),) for backend, file in files.items() if file.is_file()},
+            evidence=False,
+        )
+    )
+    assert (answer.verdict, answer.why) == ("PASS", ())
+    analysis = read_analysis(str(tmp_path / operation / "reference" / "analysis.json"))
+    selection: Any = analysis["reference_backend_selection"]
+    assert selection["winner"] == "cutile"
+    assert selection["method"].startswith("CUPTI geomean")
 
 
 # -- cut, anywhere ----------------------------------------------------------------------------------
