@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -112,6 +112,7 @@ def agent_a(
     home = find_project(_folder(project, "TILEGYM_PATH", "--project"))
     root = _folder(out, "CUTILE_KERNEL_OUT_ROOT", "--out")
     records = _logs(logs)
+    _is_there(scripts, "--scripts", os.path.isdir)
     request = Request(
         open_workspace(root, kernel),
         home,
@@ -188,6 +189,8 @@ def agent_f(
 
     plain_name(kernel)
     check_arch(arch)
+    _is_there(scripts, "--scripts", os.path.isdir)
+    _is_there(launches, "--run", os.path.isdir)
     checkout = project or os.environ.get("TILEGYM_PATH")
     home = find_project(checkout) if checkout else None
     workspace = existing_workspace(_folder(out, "CUTILE_KERNEL_OUT_ROOT", "--out"), kernel)
@@ -216,8 +219,15 @@ def _profiles(texts: Sequence[str]) -> dict[str, str]:
         if not separator or side not in SIDES or side in found:
             sides = " and ".join(SIDES)
             raise UsageError(f"--profile takes SIDE=FILE, once for {sides}; not '{text}'")
+        _is_there(file, "--profile", os.path.isfile)
         found[side] = file
     return found
+
+
+def _is_there(path: str | None, option: str, test: Callable[[str], bool]) -> None:
+    """Raises UsageError: what was asked for by name is not there."""
+    if path is not None and not test(path):
+        raise UsageError(f"{option} {path}: not there")
 
 
 def _folder(given: str | None, variable: str, option: str) -> str:
@@ -240,6 +250,7 @@ def _logs(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
         if not separator or name not in (*CANDIDATES, *BESIDE):
             known = ", ".join((*CANDIDATES, *BESIDE))
             raise UsageError(f"--perf-log takes BACKEND=FILE, BACKEND one of {known}; not '{text}'")
+        _is_there(file, "--perf-log", os.path.isfile)
         found[name] = (*found.get(name, ()), file)
     return found
 

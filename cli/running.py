@@ -7,6 +7,7 @@ the library raises on purpose is printed and ends the process with exit code 3.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ COULD_NOT_RUN = 3
 
 def run(command: click.Command) -> None:
     """Run a command as a process; does not return."""
+    # As an interrupt: tools that run are ended, and temporary files go.
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         code = command.main(standalone_mode=False)
     except click.exceptions.Abort:
@@ -44,6 +47,10 @@ def run(command: click.Command) -> None:
         click.echo("error: out of memory", err=True)
         code = COULD_NOT_RUN
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _terminated(number: int, frame: object) -> None:
+    sys.exit(128 + number)
 
 
 def error_text(error: TileIRError) -> str:
@@ -87,6 +94,8 @@ def only_module(modules: list[Module], path: str) -> Module:
 def write_output(text: str, path: str | None) -> None:
     """Print, or write a file whole or not at all. Raises InputError."""
     text = text if text.endswith("\n") else text + "\n"
+    # Half of a surrogate pair, out of somebody's source, is no character that can be written.
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if path is None or path == "-":
         _print(text)
     else:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +23,7 @@ from test_dump import needs_cutile
 from tileir_tools import files
 from tileir_tools.agents import read_analysis
 from tileir_tools.agents.a import Request, captures, pipeline
-from tileir_tools.agents.a.benchmarks import expression, take_benchmarks
+from tileir_tools.agents.a.benchmarks import Benchmarks, expression, take_benchmarks
 from tileir_tools.agents.a.captures import Dumps
 from tileir_tools.agents.a.conditions import dispatch_condition
 from tileir_tools.agents.a.pipeline import STEPS, Answer, run_agent_a
@@ -283,6 +288,94 @@ def test_what_an_earlier_run_installed_and_this_one_does_not_goes_away(
     assert (tmp_path / "row_scale/outside.txt").exists()
 
 
+@needs_cutile
+@needs_torch
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"kernels": 5},
+        {"kernels": [1, 2]},
+        {"kernels": [{}]},
+        {"script": 5},
+        {"digests": {}},
+        {"made_for": 0, "kernels": [{"bytecode": "../../x"}]},
+        None,
+        "swap",
+        "lose",
+    ],
+    ids=str,
+)
+def test_dumps_that_are_not_sound_are_made_anew(
+    damage: object, tmp_path: Path, quick: None
+) -> None:
+    run("gemm", tmp_path)
+    folder = tmp_path / "gemm" / "reference" / "dumps"
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text())
+    files = [folder / row["bytecode"] for row in content["kernels"]]
+    if damage is None:
+        path.write_text("[1, 2")
+    elif damage == "swap":
+        files[0].write_bytes(files[1].read_bytes())
+    elif damage == "lose":
+        files[0].unlink()
+    else:
+        path.write_text(json.dumps({**content, **damage}))  # type: ignore[dict-item]
+    (tmp_path / "gemm" / "x").write_text("kept")
+    (folder / "installed.json").write_text("5" if damage is None else "[5, null]")
+    assert run("gemm", tmp_path).verdict == "PASS"
+    assert json.loads(path.read_text()) == content
+    assert (tmp_path / "gemm" / "x").read_text() == "kept"
+
+
+def test_only_files_of_our_own_names_go(tmp_path: Path) -> None:
+    from tileir_tools.agents.a.references import INSTALLED, _installed_before
+
+    space = open_workspace(str(tmp_path), "gemm")
+    ours = [
+        "reference/reference.mlir",
+        "reference/reference_a.mlir",
+        "reference/supplements/reference_f32.mlir",
+        "reference/orig_reference_a.mlir.bak",
+    ]
+    others = ["reference/mine.mlir", "reference/analysis.json", "reference/../x", "/etc/passwd", 5]
+    space.write(INSTALLED, json.dumps([*ours, *others]))
+    assert _installed_before(space) == set(ours)
+
+
+def test_one_run_at_a_time(tmp_path: Path) -> None:
+    asked = request("gemm", tmp_path)
+    with asked.workspace.locked(), pytest.raises(UsageError, match="another run is at work here"):
+        run_agent_a(asked)
+
+
+def test_a_pipe_is_no_file(tmp_path: Path) -> None:
+    space = open_workspace(str(tmp_path), "gemm")
+    os.mkfifo(space.folder / "baseline_perf_cutile.txt")
+    with pytest.raises(InputError, match="no file"):
+        space.read("baseline_perf_cutile.txt")
+
+
+@needs_cutile
+@needs_torch
+def test_a_run_that_is_terminated_leaves_no_process(tmp_path: Path) -> None:
+    code = "import sys; sys.argv[0] = 'tileir'; from tileir_tools.cli.tileir import main; main()"
+    command = [sys.executable, "-c", code, "agent", "a", "gemm", "--arch", "sm_100"]
+    command += ["--project", str(PROJECT), "--out", str(tmp_path)]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=tmp_path, env=environment)
+    assert process.stderr is not None
+    while b"running" not in process.stderr.readline():
+        pass
+    process.terminate()
+    process.communicate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert list(tmp_path.glob("tileir-*")) == []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            assert str(tmp_path).encode() not in (folder / "cmdline").read_bytes()
+
+
 # -- what it refuses --------------------------------------------------------------------------------
 
 
@@ -438,10 +531,54 @@ def test_given_logs_are_kept_and_only_known_configurations_count(tmp_path: Path)
     }
     assert found.overall is not None
     assert found.overall.choices[0].geomeans_ms == {"cutile": 1.0}
-    assert any("c is no configuration that a kernel was dumped for" in n for n in found.notes)
+    assert any("[c] is no configuration that a kernel was dumped for" in n for n in found.notes)
     assert found.missing["pytorch"] == "no log was given for it"
     assert found.logs[0].origin == f"given: {log} (on NVIDIA H200)"
     assert (tmp_path / "row_scale" / "baseline_perf_cutile.txt").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("row_scale", "softmax"),
+        ("Test_RowScale::test_perf", "Test_RowScale::test_else"),
+        ("[cutile-a]", "[cutile-z]"),
+        ("median: 0.5 ms", "median: 1e308 ms"),
+    ],
+)
+def test_records_of_something_else_block(old: str, new: str, tmp_path: Path) -> None:
+    log = tmp_path / "given.txt"
+    text = _block(f"{TEST}[cutile-a]", "0.5")
+    assert old in text
+    log.write_text(text.replace(old, new))
+    asked = request("row_scale", tmp_path)._replace(logs={"cutile": (str(log),)})
+    found = take_benchmarks(asked, _sources("row_scale", tmp_path), "test_perf", {"a": "one"})
+    [reason] = pipeline.missing(found)
+    assert reason.startswith("no performance records of cutile: none of its configurations")
+    assert any("1 of 1 configurations have no record" in n for n in found.notes) or "1e308" in new
+
+
+def test_kept_records_are_those_of_the_same_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tileir_tools.agents.a.benchmarks.has_gpu", lambda: False)
+    project = tmp_path / "project"
+    shutil.copytree(PROJECT, project)
+    log = tmp_path / "given.txt"
+    log.write_text(_block(f"{TEST}[cutile-a]", "0.5"))
+    given = request("row_scale", tmp_path)._replace(project=find_project(project))
+    sources = _sources("row_scale", tmp_path)
+
+    def taken(asked: Request) -> Benchmarks:
+        return take_benchmarks(asked, sources, "test_perf", {"a": "one"})
+
+    assert not pipeline.missing(taken(given._replace(logs={"cutile": (str(log),)})))
+    kept = given._replace(logs={})
+    assert taken(kept).logs[0].origin == "taken from an earlier run"
+    # Any file of the project may be what a kernel is made of.
+    (project / "src/demo/backend.py").open("a").write("\n")
+    [reason] = pipeline.missing(taken(kept))
+    assert "baseline_perf_cutile.txt is of other sources" in reason
 
 
 def test_methods_are_not_mixed(tmp_path: Path) -> None:
@@ -505,6 +642,12 @@ def test_labels_are_those_of_test_ids(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_equal_ids_are_told_apart_as_pytest_does() -> None:
+    from tileir_tools.agents.a.sources import _unique
+
+    assert _unique(("a", "b", "a", "a1", "a1")) == ("a0", "b", "a1", "a1_0", "a1_1")
+
+
 def _found(name: str, function: str, labels: tuple[str, ...], **constants: object) -> Found:
     values = {key: (value,) for key, value in constants.items()}
     return Found(name, function, {}, (), (), labels, (), None, values, True)
@@ -517,7 +660,8 @@ def test_a_condition_is_what_source_constants_and_tests_say(tmp_path: Path) -> N
         _found("base", "_gemm_kernel", ("b", "c"), TRANSPOSE_B=False),
         _found("transposed", "_gemm_kernel", (), TRANSPOSE_B=True),
     )
-    structure = Structure(variants, "test_perf", {}, {}, ())
+    mapped = {"a": "short", "b": "base", "c": "base"}
+    structure = Structure(variants, "test_perf", mapped, {}, ())
     configs = {"a": {"k": 64, "n": 8}, "b": {"k": 128, "n": 8}, "c": {"k": 256, "n": 8}}
     said = [dispatch_condition(v, structure, sources, configs) for v in variants]
     assert re.fullmatch(
@@ -526,6 +670,10 @@ def test_a_condition_is_what_source_constants_and_tests_say(tmp_path: Path) -> N
     )
     assert said[1].endswith("TRANSPOSE_B = False; tests with k = 128 or 256")
     assert said[2].endswith("TRANSPOSE_B = True")
+    beside = _found("reduce", "_sum_kernel", ("a", "b"))
+    both = Structure((*variants, beside), "test_perf", mapped, {}, ())
+    said_beside = dispatch_condition(beside, both, sources, configs)
+    assert said_beside.endswith("; launched beside base and short")
     alone = Structure(variants[:1], "test_perf", {}, {}, ())
     assert dispatch_condition(variants[0], alone, sources, configs) == "all configs"
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from agent_f_faults import (
     CASES,
+    FIXTURES,
     IR_FAULTS,
     MISSING,
     NO_FAULTS,
@@ -120,6 +122,9 @@ def test_the_script_of_tilegym_accepts_what_is_written(case: Case, tmp_path: Pat
         (["matmul"], "CUTILE_KERNEL_OUT_ROOT is not set"),
         (["matmul", "--out", "OUT", "--arch", "sm_1"], "sm_1"),
         (["matmul", "--out", "OUT", "--profile", "both=x"], "--profile takes SIDE=FILE"),
+        (["matmul", "--out", "OUT", "--profile", "reference=OUT/x"], "not there"),
+        (["matmul", "--out", "OUT", "--run", "OUT/x"], "not there"),
+        (["matmul", "--out", "OUT", "--scripts", "OUT/x"], "not there"),
     ],
 )
 def test_wrong_usage(
@@ -210,6 +215,55 @@ def test_what_is_wrong_whatever_it_costs() -> None:
     # Keys, variants, formats, arguments; no launches, no configurations that are merely slower.
     assert {"WRP011", "WRP012", "WRP013", "WRP020", "WRP021", "WRP023", "WRP024"} <= verdict._WRONG
     assert not verdict._WRONG & {"WRP001", "WRP003", "WRP005", "WRP010", "WRP015", "WRP030"}
+
+
+GAP = next(c for c in NO_FAULTS if c.name == "no fault")._replace(ratios=(2.0,) * 4)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda f: (f / "generated/generated_canon.mlir").unlink(),
+        lambda f: (f / "reference/reference.mlir").unlink(),
+        lambda f: (f / "generated/generated_canon.mlir").write_text("entry @matmul("),
+        # Another kernel says nothing about this one.
+        lambda f: (f / "generated/generated_canon.mlir").write_bytes(
+            (FIXTURES / "kernels/gelu__tile1024-bfloat16__sm_100__bc13.4.mlir").read_bytes()
+        ),
+    ],
+    ids=["no generated IR", "no reference", "damaged", "another kernel"],
+)
+def test_a_gap_without_kernels_to_compare_blocks(
+    spoil: Callable[[Path], object], tmp_path: Path
+) -> None:
+    asked = build(GAP, tmp_path)._replace(evidence=False)
+    spoil(asked.workspace.folder)
+    found = run_agent_f(asked).diagnosis
+    assert (found.verdict, found.confidence) == ("BLOCKED", "low")
+    assert "there is a gap, and the kernels could not be compared" in found.notes
+
+
+def test_another_kernel_is_named(tmp_path: Path) -> None:
+    asked = build(GAP, tmp_path)._replace(evidence=False)
+    path = asked.workspace.folder / "generated" / "generated_canon.mlir"
+    name = "kernels/gelu__tile1024-bfloat16__sm_100__bc13.4.mlir"
+    path.write_bytes((FIXTURES / name).read_bytes())
+    missing = run_agent_f(asked).diagnosis.missing
+    assert any("@gelu is another kernel than @matmul" in text for text in missing), missing
+
+
+def test_a_log_of_another_backend_is_no_log_of_the_generated_kernel(tmp_path: Path) -> None:
+    asked = build(GAP, tmp_path)._replace(evidence=False)
+    folder = asked.workspace.folder
+    (folder / "perf_cutile_rs.txt").write_bytes((folder / "baseline_perf_cutile.txt").read_bytes())
+    missing = run_agent_f(asked).diagnosis.missing
+    assert "perf_cutile_rs.txt: no record of cutile_rs with a time" in missing
+
+
+def test_only_what_was_looked_at_explains_nothing(tmp_path: Path) -> None:
+    notes = run_agent_f(build(GAP, tmp_path)._replace(evidence=False)).diagnosis.notes
+    assert "nothing in launches, IR explains the gap: compiler or noise" in notes
+    assert "not looked at: host code" in notes
 
 
 def test_gaps_are_called_as_agent_e_calls_them() -> None:

@@ -6,7 +6,11 @@ here: whole or not at all, and nowhere outside of the folder.
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,16 +69,33 @@ class Workspace(NamedTuple):
     def read(self, name: str) -> str | None:
         """The text of a file; None where there is none. Raises UsageError, InputError."""
         path = self.path(name)
+        if not path.exists():
+            return None
+        if not path.is_file():
+            # A pipe, for one, would never end.
+            raise InputError(f"{path}: error: no file")
         try:
             with open(path, "rb") as file:
                 data = file.read(_MOST + 1)
-        except FileNotFoundError:
-            return None
         except OSError as error:
             raise InputError(f"{path}: error: {error.strerror or error}") from None
         if len(data) > _MOST:
             raise InputError(f"{path}: error: more than {_MOST >> 20} MiB")
         return data.decode("utf-8", "replace")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs out of the folder. Raises UsageError: one is in it."""
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(f"{self.folder}: another run is at work here") from None
+            yield
+        finally:
+            # Which ends the lock.
+            os.close(handle)
 
     def names(self, pattern: str) -> list[str]:
         """Files that a pattern such as `reference/reference*.mlir` finds, relative to the folder, sorted."""

@@ -88,7 +88,7 @@ def find_project(root: str | os.PathLike[str]) -> Project:
         raise InputError(f"{root}: error: no such folder")
     if next(Path(root).glob("src/*/ops/cutile"), None) is None:
         raise InputError(f"{root}: error: no project of operations: expected src/*/ops/cutile")
-    return Project(os.fspath(root))
+    return Project(os.path.abspath(root))
 
 
 def read_python(path: str | os.PathLike[str], root: str | os.PathLike[str]) -> PythonFile:
@@ -113,7 +113,7 @@ def read_inside(path: str | os.PathLike[str], root: str | os.PathLike[str]) -> t
     try:
         if whole.stat().st_size > MAX_FILE:
             raise InputError(f"{name}: error: larger than {MAX_FILE} bytes")
-        text = whole.read_text("utf-8")
+        text = whole.read_text("utf-8-sig")
     except OSError as error:
         raise InputError(f"{name}: error: {error.strerror or error}") from None
     except UnicodeDecodeError as error:

@@ -21,12 +21,16 @@ from ...bench.untrusted import read_limited
 from ...errors import TileIRError, ToolError
 from ...toolchain.run import run_tool
 from .captures import has_gpu, test_variables
+from .kept import project_digest
 from .request import Request
 from .sources import BACKEND, Sources
 
 # Backends whose Tile IR can be the reference, and what they are timed beside.
 CANDIDATES = ("cutile", "triton_tileir", "triton")
 BESIDE = ("pytorch",)
+
+# What says which sources a backend's log was taken for.
+_KEPT = "reports/agent_logs/baseline_perf_{}.sources"
 
 # What TileGym's harness prints of the GPU.
 _DEVICE = re.compile(r"^device = (.{1,80})$", re.M)
@@ -115,12 +119,25 @@ def take_benchmarks(
     candidates = [m for log in logs if log.backend in CANDIDATES for m in log.records]
     if not candidates:
         return Benchmarks(tuple(logs), None, None, missing, tuple(notes))
-    known = [m for m in candidates if m.config.label in config_to_variant]
+    own = f"{os.path.basename(sources.tests.path)}::"
+
+    def is_known(m: Measurement) -> bool:
+        of_this = m.config.test == "" or (
+            m.config.test.startswith(own) and m.config.test.rpartition("::")[2] == test
+        )
+        return of_this and m.config.label in config_to_variant
+
+    known = [m for m in candidates if is_known(m)]
     notes += [
-        f"{m.place}: {m.config.label} is no configuration that a kernel was dumped for"
+        f"{m.place}: {m.config.test}[{m.config.label}] is no configuration that a kernel was dumped for"
         for m in candidates
-        if m.config.label not in config_to_variant
+        if not is_known(m)
     ]
+    timed = {m.config.label for m in known if m.backend == BACKEND}
+    if left := [label for label in config_to_variant if label not in timed]:
+        notes.append(
+            f"{len(left)} of {len(config_to_variant)} configurations have no record: {left[0]}"
+        )
 
     def variant_of(config: Config) -> str:
         return config_to_variant[config.label]
@@ -149,9 +166,11 @@ def _of_backend(request: Request, sources: Sources, test: str, backend: str) -> 
     if kept is not None:
         path = request.workspace.path(log_file(backend))
         found = _log(backend, kept, "taken from an earlier run", str(path))
-        # A run that failed has left a log without records: it is measured again where that can be.
-        if isinstance(found, Log) or not has_gpu():
+        # What was timed has to be what is dumped. A run that failed has left a log without records.
+        if _is_of_these_sources(request, backend) and isinstance(found, Log):
             return found
+        if not has_gpu():
+            return f"{log_file(backend)} is of other sources, and there is no GPU to measure on"
     if backend == "triton_tileir" and not _has_triton_tileir():
         return "Triton-TileIR is not installed"
     if not has_gpu():
@@ -159,6 +178,16 @@ def _of_backend(request: Request, sources: Sources, test: str, backend: str) -> 
     if backend != BACKEND and not sources.takes_backends(test):
         return "the tests measure one backend"
     return _measured(request, sources, test, backend)
+
+
+def _keep(request: Request, backend: str, text: str) -> str:
+    """Write a log, and what it was taken for; gives its path."""
+    request.workspace.write(_KEPT.format(backend), project_digest(request.project))
+    return str(request.workspace.write(log_file(backend), text))
+
+
+def _is_of_these_sources(request: Request, backend: str) -> bool:
+    return request.workspace.read(_KEPT.format(backend)) == project_digest(request.project)
 
 
 def _has_triton_tileir() -> bool:
@@ -194,8 +223,7 @@ def _given(request: Request, backend: str, files: Sequence[str]) -> Log | str:
         text = data.decode("utf-8-sig", "replace")
         texts.append(text if log.format == "pytest log" else _as_log(log, data, backend))
     text = "\n".join(texts)
-    request.workspace.write(log_file(backend), text)
-    path = str(request.workspace.path(log_file(backend)))
+    path = _keep(request, backend, text)
     return _log(backend, text, f"given: {', '.join(files)}", path)
 
 
@@ -240,10 +268,10 @@ def _measured(request: Request, sources: Sources, test: str, backend: str) -> Lo
     except ToolError as error:
         return str(error)
     text = done.stdout.decode("utf-8", "replace")
-    path = request.workspace.write(log_file(backend), text)
+    path = _keep(request, backend, text)
     if done.code not in (0, 1):
         return f"pytest ended with exit status {done.code}: {_last(text)}"
-    return _log(backend, text, " ".join(command[1:]), str(path))
+    return _log(backend, text, " ".join(command[1:]), path)
 
 
 def benchmark_command(request: Request, sources: Sources, test: str, backend: str) -> list[str]:

@@ -7,18 +7,18 @@ manifest that is there is that of complete dumps, and a second run takes them.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...bench.node_ids import split_node_id
-from ...errors import InputError, ToolError
+from ...errors import ToolError
 from ...toolchain.calls import Capture, capture_calls
-from ...toolchain.dump_folder import MANIFEST, read_manifest, write_dumps
+from ...toolchain.dump_folder import MANIFEST, write_dumps, write_manifest
 from ...toolchain.find import find_tool
 from ..workspace import Workspace
+from .kept import digests_of, project_digest, sound_manifest
 from .request import DEFAULT_ARCH, Request
 
 DUMPS = "reference/dumps"
@@ -26,7 +26,14 @@ DUMPS = "reference/dumps"
 # pytest writes nothing into the project, and imports the package that lies there.
 _QUIET = ("-q", "-p", "no:cacheprovider", "--no-header")
 _LAST_LINES = 5
-_ABSENT = re.compile(r"No module named '([\w.]+)'")
+_ABSENT = re.compile(r"No module named '?([\w.]+)'?")
+# The last line of a run that came to its end.
+_SUMMARY = re.compile(
+    r"\b(?:passed|failed|skipped|errors?|deselected|xfailed|xpassed)\b.* in [\d.]+s"
+)
+# What the tests printed, which says why some of them failed; without a GPU most do, once they compare.
+OUTPUT = "reports/agent_logs/tests_output.txt"
+_MOST_OUTPUT = 1 << 20
 
 
 class Launch(NamedTuple):
@@ -103,13 +110,17 @@ def dump_tests(
     """
     made_for = _key(request, targets, select, names or {})
     workspace = request.workspace
-    before = _manifest(workspace, folder)
+    before = sound_manifest(workspace, folder)
     if before is not None and before.get("made_for") == made_for and not request.fresh:
         request.say("dump", f"taken from an earlier run: {folder}")
         return Dumps(folder, tuple(before["kernels"]), before)
     capture = _captured(request, targets, select, names)
+    workspace.write(OUTPUT, "".join(capture.output)[-_MOST_OUTPUT:])
     if not capture.dumps:
         raise ToolError(_nothing(capture, targets), "pytest", "failed")
+    if not _SUMMARY.search(capture.output[0]):
+        where = f"{targets[0]}: pytest ended before its last test; see {OUTPUT}"
+        raise ToolError(where, "pytest", "crashed")
     _clear(workspace, folder, before)
     more = {
         "script": {"file": "pytest", "arguments": [*targets, *(["-k", select] if select else [])]},
@@ -118,8 +129,11 @@ def dump_tests(
         "measured": capture.measured,
         "made_for": made_for,
     }
-    write_dumps([*capture.dumps, *capture.unseen], str(workspace.path(folder)), more=more)
-    after = _manifest(workspace, folder)
+    path = str(workspace.path(folder))
+    rows = write_dumps(capture.dumps, path, more=more)
+    # Once more, now that it is known what the files hold.
+    write_manifest(path, rows, {**more, "digests": digests_of(workspace, folder, rows)})
+    after = sound_manifest(workspace, folder)
     assert after is not None
     request.say("dump", f"{len(after['kernels'])} kernels dumped for {after['kernels'][0]['arch']}")
     return Dumps(folder, tuple(after["kernels"]), after)
@@ -168,14 +182,8 @@ def _key(
     request: Request, targets: Sequence[str], select: str, names: Mapping[str, str]
 ) -> dict[str, object]:
     """What the dumps depend on, as far as somebody will change it between two runs."""
-    digest = hashlib.sha256()
-    name = request.workspace.kernel
-    for file in (request.project.operation_file(name), request.project.test_file(name)):
-        if file is not None:
-            with open(os.path.join(request.project.root, file), "rb") as opened:
-                digest.update(opened.read())
     return {
-        "sources": digest.hexdigest(),
+        "sources": project_digest(request.project),
         "cuda_tile": find_tool("cuda-tile").version,
         "arch": request.arch,
         "gpu": has_gpu(),
@@ -185,20 +193,12 @@ def _key(
     }
 
 
-def _manifest(workspace: Workspace, folder: str) -> dict[str, Any] | None:
-    """The manifest of a folder; None where there is none that can be read."""
-    try:
-        return read_manifest(str(workspace.path(folder)))
-    except InputError:
-        return None
-
-
 def _clear(workspace: Workspace, folder: str, before: Mapping[str, Any] | None) -> None:
     """Take away what an earlier run wrote, its manifest first: without one, there are no dumps."""
     workspace.remove(f"{folder}/{MANIFEST}")
     for row in before["kernels"] if before else ():
         for form in ("bytecode", "text", "canonical"):
-            workspace.remove(f"{folder}/{os.path.basename(row[form])}")
+            workspace.remove(f"{folder}/{row[form]}")
 
 
 def _nothing(capture: Capture, targets: Sequence[str]) -> str:

@@ -24,6 +24,9 @@ def dispatch_condition(
         *_constants(found, structure),
         *_in_tests(found, structure, configs),
     ]
+    main = [structure.config_to_variant.get(label) for label in found.labels]
+    if found.labels and found.name not in main:
+        parts.append(f"launched beside {' and '.join(sorted({str(name) for name in main}))}")
     if not parts:
         parts = [f"{len(found.labels)} of the configs, see config_to_variant"]
     return "; ".join(parts)

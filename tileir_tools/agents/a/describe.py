@@ -248,7 +248,10 @@ def _perf_configs(material: Material) -> tuple[PerfTest, list[Undecided]]:
     doubts = []
     path = material.sources.tests.path
     if test != TIMED_TEST:
-        doubts.append(Undecided("test_perf_configs", path, f"no {TIMED_TEST}: they are of {test}"))
+        why = "is there" if material.sources.tests.perf is None else "that ran launched a kernel"
+        doubts.append(
+            Undecided("test_perf_configs", path, f"no {TIMED_TEST} {why}: they are of {test}")
+        )
     labels = [label for label in material.structure.config_to_variant if label]
     rows: list[tuple[Scalar, ...]] = []
     names: tuple[str, ...] = ("id",)
@@ -284,7 +287,7 @@ def _idle(material: Material, labels: Sequence[str]) -> list[Undecided]:
     if not idle:
         return []
     shown = ", ".join(list(idle.values())[:3])
-    why = f"{len(idle)} configurations launched no kernel (skipped, or left out): {shown}"
+    why = f"{len(idle)} configurations launched no kernel (skipped, failed or left out): {shown}"
     return [Undecided("config_to_variant", material.sources.tests.path, why)]
 
 

@@ -64,7 +64,13 @@ def run_agent_a(request: Request, until: str = STEPS[-1]) -> Answer:
 
     Raises:
         InputError: the reports cannot be written.
+        UsageError: another run works on the kernel.
     """
+    with request.workspace.locked():
+        return _run_or_block(request, until)
+
+
+def _run_or_block(request: Request, until: str) -> Answer:
     try:
         return _run(request, until)
     except TileIRError as error:
@@ -151,12 +157,12 @@ def _finish(
 
 def missing(benchmarks: Benchmarks) -> list[str]:
     """What a trustworthy choice of the reference lacks: records of cuTile, IR of the winner."""
-    if not any(log.backend == BACKEND for log in benchmarks.logs):
-        why = benchmarks.missing.get(BACKEND, "no records")
+    chosen = benchmarks.selection.choices if benchmarks.selection is not None else ()
+    if not any(BACKEND in choice.geomeans_ms for choice in chosen):
+        why = benchmarks.missing.get(BACKEND, "none of its configurations is one that was dumped")
         return [
             f"no performance records of {BACKEND}: {why}; give them by --perf-log {BACKEND}=FILE"
         ]
-    chosen = benchmarks.selection.choices if benchmarks.selection is not None else ()
     return [
         f"variant {choice.variant}: {choice.winner} is faster, and only the IR of {BACKEND} was dumped"
         for choice in chosen

@@ -8,6 +8,7 @@ only where the proof says that it is the same kernel.
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from ...toolchain.find import need_tool
 from ...toolchain.run import run_tool
 from ..workspace import Workspace
 from .captures import Dumps, dump_tests
+from .kept import names_in
 from .request import Request
 from .structure import Found, Row, Structure
 
@@ -28,6 +30,9 @@ ALIAS_DUMPS = "reference/alias_dumps"
 # What an earlier run has put in place: a file of the next run that is not in it is somebody else's.
 INSTALLED = "reference/dumps/installed.json"
 _OPT_TIMEOUT = 60.0
+_OURS = re.compile(
+    r"reference/(?:(?:supplements/)?reference\w*\.mlir|orig_reference\w*\.mlir\.bak)"
+)
 
 
 class Installed(NamedTuple):
@@ -90,16 +95,8 @@ def _file(variant: Found, dtype: str) -> str:
 
 
 def _installed_before(workspace: Workspace) -> set[str]:
-    text = workspace.read(INSTALLED)
-    try:
-        names = json.loads(text) if text else []
-    except ValueError:
-        return set()
-    return {
-        name
-        for name in names
-        if isinstance(name, str) and name.startswith("reference/") and ".." not in name
-    }
+    """Files that an earlier run has put in place, by names that are ours alone."""
+    return {name for name in names_in(workspace, INSTALLED) if _OURS.fullmatch(name)}
 
 
 def _install(

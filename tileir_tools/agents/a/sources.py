@@ -166,4 +166,14 @@ def _ids(parametrisation: Parametrisation) -> Iterator[tuple[tuple[str, ...], tu
         except (ValueError, SyntaxError):
             continue
         if isinstance(value, (list, tuple)):
-            yield tuple(n.strip() for n in names.split(",")), tuple(map(str, value))
+            yield tuple(n.strip() for n in names.split(",")), _unique(tuple(map(str, value)))
+
+
+def _unique(ids: tuple[str, ...]) -> tuple[str, ...]:
+    """As pytest tells equal ids apart: by a number behind each, after `_` where they end in a digit."""
+    found: list[str] = []
+    for at, text in enumerate(ids):
+        number = ids[:at].count(text)
+        gap = "_" if text[-1:].isdigit() else ""
+        found.append(text if ids.count(text) == 1 else f"{text}{gap}{number}")
+    return tuple(found)

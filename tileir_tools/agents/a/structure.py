@@ -93,7 +93,14 @@ def find_variants(workspace: Workspace, dumps: Dumps, source: str) -> Structure:
     test = _counting_test(launches)
     measured = dumps.manifest.get("measured") or {}
     counting = [launch for launch in launches if launch.function == test]
-    groups = sorted(grouped.variants, key=lambda g: _first_launch(g, by_path))
+    launched = {launch.row["bytecode"] for launch in _launched(counting)}
+    # A kernel of another file that no configuration launches is another operation's, in the same tests.
+    mine = [
+        g
+        for g in grouped.variants
+        if any(r["bytecode"] in launched or _is_own(r, source) for r in _of(g, by_path))
+    ]
+    groups = sorted(mine, key=lambda g: _first_launch(g, by_path))
     names = _names([_of(group, by_path) for group in groups], workspace.kernel)
     found = tuple(
         _found(name, group, by_path, counting, launches, source, measured)
@@ -103,6 +110,7 @@ def find_variants(workspace: Workspace, dumps: Dumps, source: str) -> Structure:
     separations = tuple(
         f"{renamed[s.one]} and {renamed[s.other]}: {_plain(s.reason, renamed)} ({s.level})"
         for s in grouped.separations
+        if s.one in renamed and s.other in renamed
     )
     return Structure(found, test, *_configs(found, counting), separations)
 
@@ -124,6 +132,12 @@ def _counting_test(launches: Sequence[Launch]) -> str:
 
 def _of(group: Group, by_path: Mapping[str, Row]) -> list[Row]:
     return [by_path[member.file] for member in group.members]
+
+
+def _is_own(row: Row, source: str) -> bool:
+    """Whether a kernel is of the operation's own file."""
+    file: str = row["source"]["file"]
+    return file.replace("\\", "/").endswith("/" + source)
 
 
 def _first_launch(group: Group, by_path: Mapping[str, Row]) -> int:
@@ -172,7 +186,7 @@ def _found(
         tuple(tuned),
         _best(rows, measured),
         {k: tuple(v) for k, v in values.items()},
-        row["source"]["file"].replace("\\", "/").endswith("/" + source),
+        _is_own(row, source),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...analyze import demangle
+from ...analyze import demangle, fingerprints
 from ...diff import Finding, diff
 from ...diff.causes import Explanation
 from ...diff.causes import explain as explain_pair
@@ -91,6 +91,8 @@ def compare_kernels(request: Request, inputs: Inputs, label: str | None) -> Comp
         return f"{file}: {str(error).splitlines()[0]}"
     arch = target(request, inputs.analysis)
     generated = _matching(inputs.modules[1], reference)
+    if other := _other_kernel(request, reference, generated):
+        return f"{inputs.modules[0]}: {other}"
     try:
         found = diff(reference, generated, arch=arch)
     except TileIRError as error:
@@ -144,6 +146,24 @@ def _matching(modules: Sequence[Module], reference: Module) -> Module:
         return max((len(n) for n in names if n in wanted or wanted in n), default=0)
 
     return max((m for m in modules if m.entries), key=likeness)
+
+
+def _other_kernel(request: Request, reference: Module, generated: Module) -> str | None:
+    """Says so where the generated kernel is not this one at all: neither by its name nor by its structure."""
+    wanted = _words(request.workspace.kernel, *(e.symbol for e in reference.entries))
+    if any(_words(entry.symbol) & wanted for entry in generated.entries):
+        return None
+    prints = [fingerprints(module.entries[0]).structure for module in (reference, generated)]
+    if prints[0] == prints[1]:
+        return None
+    names = [demangle(m.entries[0].symbol).real_function for m in (generated, reference)]
+    return f"@{names[0]} is another kernel than @{names[1]}"
+
+
+def _words(*symbols: str) -> set[str]:
+    """The words of functions' names."""
+    words = {word for s in symbols for word in demangle(s).real_function.lower().split("_")}
+    return words - {"", "kernel", "entry", "reference", "generated"}
 
 
 def _explained(

@@ -20,7 +20,7 @@ from ...model import Module
 from ...read import load_all
 from ...sources import OperationSource, read_source
 from ...toolchain.devices import device_of
-from ...wrappers import Wrapper, read_wrapper
+from ...wrappers import Wrapper, read_wrapper, undecided_of
 from ..analysis import read_analysis
 from .request import Request
 
@@ -112,17 +112,15 @@ def _log(request: Request, name: str) -> tuple[str, PerformanceLog]:
 def _of_backend(
     log: tuple[str, PerformanceLog] | None, backend: str | None, missing: list[str]
 ) -> Log | None:
-    """The records of a backend in a log; of its only one where `backend` is None."""
+    """The records of a backend in a log, those that name none among them."""
     if log is None:
         return None
     name, found = log
-    named = {m.backend for m in found.measurements} - {None}
-    wanted = backend if backend in named or len(named) != 1 else next(iter(named))
     records = tuple(
-        m._replace(backend=wanted) for m in found.measurements if m.backend in (wanted, None)
+        m._replace(backend=backend) for m in found.measurements if m.backend in (backend, None)
     )
     if not any(m.median_ms is not None or m.kernels for m in records):
-        missing.append(f"{name}: no record of {wanted or 'any backend'} with a time")
+        missing.append(f"{name}: no record of {backend or 'any backend'} with a time")
         return None
     return Log(name, records)
 
@@ -138,7 +136,9 @@ def _reference(
     for name in order:
         if not request.workspace.path(name).is_file():
             continue
-        backend = chosen if name == "baseline_perf.txt" else name[len("baseline_perf_") : -4]
+        backend = str(chosen or "cutile")
+        if name != BASELINES[-1]:
+            backend = name[len("baseline_perf_") : -4]
         try:
             found = _of_backend(_log(request, name), backend, wrong)
         except TileIRError as error:
@@ -183,10 +183,12 @@ def _wrapper(
             return None
         # Searches differ by device: those of the target count.
         source = read_source(project, kernel, capability=device.capability if device else None)
+        undecided = undecided_of(wrapper, source.operation, analysis)
     except TileIRError as error:
         missing.append(f"the wrapper of {kernel}: {str(error).splitlines()[0]}")
         return None
-    return wrapper, source.operation
+    missing += [f"{path}:{item.line}: not decided: {item.why}" for path, item in undecided]
+    return (wrapper, source.operation) if wrapper.calls else None
 
 
 def _profiles(request: Request, missing: list[str]) -> tuple[Log, Log] | None:

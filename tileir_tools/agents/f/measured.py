@@ -76,8 +76,15 @@ def measure(inputs: Inputs) -> Measured:
             comparison = compare(inputs.reference.records, inputs.generated.records)
         except UsageError as error:
             causes.append(_not_comparable(inputs, str(error)))
+    if comparison is not None and not comparison.rows:
+        notes.append("no configuration stands in both logs under one label")
     launches, rows, more = _launches(inputs, comparison, notes)
     if comparison is not None:
+        alone = [*comparison.only_reference, *comparison.only_generated]
+        if alone:
+            notes.append(
+                f"{len(alone)} configurations are in one log only: {alone[0].config.label}"
+            )
         notes += [f"{e.measurement.place}: left out: {e.reason}" for e in comparison.excluded]
         notes += [
             f"{i.parameter} explains {i.explained:.0%} of the differences between ratios"

@@ -47,7 +47,13 @@ def run_agent_f(request: Request) -> Answer:
     Raises:
         InputError: the reports cannot be written.
         ToolError: the validator cannot be started.
+        UsageError: another run works on the kernel.
     """
+    with request.workspace.locked():
+        return _run(request)
+
+
+def _run(request: Request) -> Answer:
     inputs = read_inputs(request)
     diagnosis = diagnose(request, inputs)
     commands = _commands(request)

@@ -50,19 +50,18 @@ def decide(
     """
     causes = ranked(measured, host, device)
     gap = _gap(measured)
-    if _is_blocked(measured, causes, device, has_wrapper, gap):
-        why = "neither times, launches, IR nor host code carry a diagnosis"
-        if any(c.about == "measurement" for c in causes):
-            why = "the records of both sides were taken by different methods"
-        return Decision(BLOCKED, causes, "low", (why,))
     refuted = _refuted(measured, host)
     fixable = [
         c for c in causes if c.about != "measurement" and c not in refuted and _counts(c, gap)
     ]
+    if why := _blocked(causes, fixable, device, gap):
+        return Decision(BLOCKED, causes, "low", (why,))
     confidence = _confidence(measured, device, has_wrapper, fixable)
     if fixable:
         return Decision(FIXABLE, causes, confidence, (f"first cause: {fixable[0].title}",))
-    return Decision(ALIGNED, causes, confidence, tuple(_aligned(measured, device, gap)))
+    return Decision(
+        ALIGNED, causes, confidence, tuple(_aligned(measured, device, has_wrapper, gap))
+    )
 
 
 def ranked(measured: Measured, host: Sequence[Cause], device: Compared | None) -> tuple[Cause, ...]:
@@ -113,20 +112,23 @@ def _counts(cause: Cause, gap: bool | None) -> bool:
     return cause.confidence != "low"
 
 
-def _is_blocked(
-    measured: Measured,
-    causes: Sequence[Cause],
-    device: Compared | None,
-    has_wrapper: bool,
-    gap: bool | None,
-) -> bool:
-    mixed = any(c.about == "measurement" for c in causes)
+def _blocked(
+    causes: Sequence[Cause], fixable: Sequence[Cause], device: Compared | None, gap: bool | None
+) -> str | None:
+    """Why what is there carries no diagnosis; None where it does."""
     if gap is None:
+        if any(c.about == "measurement" for c in causes):
+            return "the records of both sides were taken by different methods"
         # Without a time, only something that surely has to change carries a verdict.
-        sure = any(c.confidence == "high" and c.about != "measurement" for c in causes)
-        return mixed or not sure
-    # A gap that nothing can be held against.
-    return gap and measured.launches is None and device is None and not has_wrapper
+        sure = any(c.confidence == "high" for c in fixable)
+        return (
+            None
+            if sure
+            else "no configuration was timed on both sides, and nothing is surely wrong"
+        )
+    if gap and not fixable and device is None:
+        return "there is a gap, and the kernels could not be compared"
+    return None
 
 
 def _confidence(
@@ -150,13 +152,25 @@ def _confidence(
     return _LEVELS[max(level, 0)]
 
 
-def _aligned(measured: Measured, device: Compared | None, gap: bool | None) -> list[str]:
+def _aligned(
+    measured: Measured, device: Compared | None, has_wrapper: bool, gap: bool | None
+) -> list[str]:
+    """What the verdict rests on: only what was looked at."""
+    looked = {
+        "launches": measured.launches is not None,
+        "host code": has_wrapper,
+        "IR": device is not None,
+    }
     if gap is False:
         reasons = ["no configuration is slower than the reference beyond noise"]
     else:
-        reasons = ["the gap is explained by neither launches, host code nor IR: compiler or noise"]
+        told = ", ".join(name for name, seen in looked.items() if seen)
+        reasons = [f"nothing in {told} explains the gap: compiler or noise"]
+    unseen = [name for name, seen in looked.items() if not seen]
+    if unseen:
+        reasons.append(f"not looked at: {', '.join(unseen)}")
     if measured.launches is not None:
         reasons.append(f"launches: {measured.launches.verdict}")
     if device is not None:
-        reasons.append("the kernels are the same" if device.same else "the kernels differ a little")
+        reasons.append("the kernels are the same" if device.same else "the kernels differ")
     return reasons
