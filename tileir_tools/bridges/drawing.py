@@ -13,7 +13,7 @@ import tempfile
 
 from ..analyze.hints import raw_hints
 from ..errors import ToolError
-from ..model import TileType
+from ..model import Operation, TileType, Type, ViewType
 from ..toolchain.run import run_tool
 from .graph import CARRIED, DATA, REGION, RESULT, TOKEN, Node, OperationGraph
 
@@ -138,18 +138,33 @@ def _title(node: Node) -> str:
 
 
 def _label(node: Node) -> str:
-    """Mnemonic, shapes of the tiles that come out, hints."""
+    """Mnemonic, tiles that come out (of a store: that go in), hints."""
     op = node.op
-    lines = [op.name]
-    tiles = [v.type for v in op.results if isinstance(v.type, TileType)]
-    if tiles:
-        lines.append(", ".join(f"{'x'.join(map(str, t.shape))} {t.element}".strip() for t in tiles))
-    elif op.operands and kind_of(node) == "store":
-        moved = next((v.type for v in op.operands if isinstance(v.type, TileType)), None)
-        lines += [f"{'x'.join(map(str, moved.shape))} {moved.element}".strip()] if moved else []
+    tiles = [_tile(value.type) for value in op.results] + [_tile(t) for t in _stored(op)]
+    lines = [op.name, ", ".join(filter(None, tiles))]
     for arch, hints in raw_hints(op.hints).items():
         lines += [f"{key} {value} ({arch})" for key, value in hints.items()]
-    return "\n".join(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}\u2026" for line in lines)
+    shown = (line if len(line) <= _LONGEST else f"{line[:_LONGEST]}\u2026" for line in lines)
+    return "\n".join(filter(None, shown))
+
+
+def _stored(op: Operation) -> list[Type]:
+    """The type of what an operation stores, which gives only a token or nothing."""
+    if op.spec is None or not op.spec.traits & {"stores", "atomic"}:
+        return []
+    if any(isinstance(value.type, TileType) for value in op.results):
+        return []
+    names = [row.name for row in op.spec.operands if row.name in ("tile", "value")]
+    return [value.type for name in names for value in op.operand_group(name)]
+
+
+def _tile(type: Type) -> str:
+    """Shape and element type of a tile, or of the tiles of a view; nothing for other types."""
+    if isinstance(type, ViewType):
+        return f"tiles of {_tile(type.tile)}"
+    if not isinstance(type, TileType):
+        return ""
+    return f"{'x'.join(map(str, type.shape))} {type.element}".strip()
 
 
 def _quoted(text: str) -> str:

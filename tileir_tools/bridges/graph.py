@@ -113,8 +113,8 @@ def operation_graph(
         UsageError: no entry has such a symbol.
     """
     if entry is not None and not any(entry in e.symbol for e in module.entries):
-        names = ", ".join(e.symbol for e in module.entries) or "none"
-        raise UsageError(f"no entry whose symbol contains {entry}; there are: {names}")
+        there = ", ".join(e.symbol for e in module.entries) or "none"
+        raise UsageError(f"no entry's symbol contains {entry!r}; there are: {there}")
     nodes: list[Node] = []
     by_op: dict[Operation, Node] = {}
     values: dict[Value, str] = {}
@@ -178,7 +178,11 @@ def _edges(
             type = _shown(str(value.type))
             yield Edge(by_op[giver].id, node.id, kind, values[value], operand, type)
     for name, attribute in op.attributes.items():
-        found = symbols.get(symbol_text(attribute.value)[1:]) if isinstance(attribute, SymbolRefAttr) else None
+        found = (
+            symbols.get(symbol_text(attribute.value)[1:])
+            if isinstance(attribute, SymbolRefAttr)
+            else None
+        )
         if found is not None and op.results:
             type = str(op.results[0].type)
             yield Edge(found.id, node.id, DATA, pretty_attribute_text(attribute), name, type)

@@ -81,13 +81,25 @@ class CudaTileLexer(RegexLexer):
             (
                 rf"(%[\w$.\-]+)(:?)(\d*)(\s*)(=)(\s*)({_PREFIX}(?:{_CONTROL}){_END})",
                 bygroups(
-                    Name.Variable, Punctuation, Number.Integer, Whitespace, Operator, Whitespace, Keyword
+                    Name.Variable,
+                    Punctuation,
+                    Number.Integer,
+                    Whitespace,
+                    Operator,
+                    Whitespace,
+                    Keyword,
                 ),
             ),
             (
                 r"(%[\w$.\-]+)(:?)(\d*)(\s*)(=)(\s*)([A-Za-z_][\w$.]*)",
                 bygroups(
-                    Name.Variable, Punctuation, Number.Integer, Whitespace, Operator, Whitespace, Name.Builtin
+                    Name.Variable,
+                    Punctuation,
+                    Number.Integer,
+                    Whitespace,
+                    Operator,
+                    Whitespace,
+                    Name.Builtin,
                 ),
             ),
             (r"%[\w$.\-]+(?:#\d+)?", Name.Variable),

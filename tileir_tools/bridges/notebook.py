@@ -1,12 +1,13 @@
 """What Jupyter shows of modules and comparisons: HTML that needs nothing around it.
 
-Place in the flow: Module and findings -> **bridges**; imports `report.markup`. Colours are left to the notebook,
-so that both themes can be read.
+Place in the flow: Module and findings -> **bridges**; imports `report.markup`. Colours are left to the
+notebook, so that both themes can be read.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..model import Module, TileType
@@ -103,7 +104,7 @@ def _place(place: Place | None) -> str:
     return f"{place.file}:{place.line}" if place.line else place.text
 
 
-def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Html:
+def _table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Html:
     head = tag("tr", *(tag("th", column, style=_LEFT) for column in columns))
     body = (tag("tr", *(tag("td", _cut(cell), style=_LEFT) for cell in row)) for row in rows)
     return tag("table", head, *body)
