@@ -60,7 +60,7 @@ def _is_telling(name: str) -> bool:
 
 
 def _text(module: Module) -> Html:
-    lines = module.to_text().splitlines()
+    lines = module.to_text().rstrip("\n").split("\n")
     shown = "\n".join(_cut(line) for line in lines[:_MOST_LINES])
     return tag(
         "details",
