@@ -187,6 +187,38 @@ def test_every_kernel_has_a_graph(path: Path) -> None:
         assert len(inside) == 0 or max(degree for _, degree in inside.in_degree()) == 1
 
 
+def test_unknown_operations_beside_entries_are_nodes() -> None:
+    inner = (
+        '"cuda_tile.frobnicate"() ({ "cuda_tile.yield"() : () -> () }) : () -> !cuda_tile.tile<i32>'
+    )
+    graph = tt.parse(
+        f"cuda_tile.module @m {{ {inner}\n {inner} entry @k() {{return}} }}"
+    ).to_networkx()
+    ids = ["frobnicate/0", "frobnicate/1", "frobnicate_/0", "frobnicate_/1", "k/0", "k/1"]
+    assert list(graph) == ids
+    assert graph.nodes["frobnicate/0"]["results"] == ""
+
+
+def test_texts_are_as_printed_on_one_line() -> None:
+    module = tt.parse(
+        'entry @k(%a: tile<i32>) {\n  %0 = print_tko "a  b" -> token\n'
+        "  %1 = frobnicate %a,\n      %a : tile<i32>\n  return\n}"
+    )
+    texts = [text for _, text in module.to_networkx().nodes(data="text")]
+    assert texts[1] == '%0 = print_tko "a  b" -> token'
+    assert texts[2] == "%1 = frobnicate %arg0, %arg0 : tile<i32>"
+
+
+def test_bytecode_gives_the_same_graph_without_lines(tmp_path: Path) -> None:
+    module = tt.load(MATMUL)
+    path = tmp_path / "matmul.tileirbc"
+    path.write_bytes(module.to_bytecode())
+    text, bytecode = module.to_networkx(), tt.load(path).to_networkx()
+    assert set(networkx.get_node_attributes(bytecode, "line").values()) == {0}
+    networkx.set_node_attributes(text, 0, "line")
+    assert networkx.utils.graphs_equal(text, bytecode)
+
+
 def test_without_networkx_the_command_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(tt.UsageError, match=re.escape("pip install 'tileir-tools[graph]'")):

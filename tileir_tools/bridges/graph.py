@@ -34,6 +34,8 @@ DATA, TOKEN, REGION, CARRIED, RESULT = "data", "token", "region", "carried", "re
 # A text of more characters is a constant or an unknown operation: its beginning is kept.
 _LONGEST = 600
 
+_BREAK = re.compile(r"[ \t]*[\r\n]\s*")
+
 # What no XML may hold: unknown operations are kept as they were written.
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -47,7 +49,8 @@ class Node(NamedTuple):
         op: the operation.
         entry: symbol of the entry around it or that it is; "" for a global.
         text: how it is printed, on one line without what is inside it.
-        results: the names of its results; those of its arguments for an entry.
+        results: the names of its results; those of its arguments for an entry. Empty for results of an
+            unknown operation beside entries, which have none.
     """
 
     id: str
@@ -156,7 +159,7 @@ def _nodes(top: Operation, names: dict[Value, str], used: set[str]) -> Iterator[
         text = printed.get(op, op.name).strip().removesuffix(" {")
         given = op.arguments if isinstance(op, Entry) and op.regions[0].blocks else op.results
         yield Node(
-            f"{symbol}/{number}", op, entry, _shown(text), tuple(names[value] for value in given)
+            f"{symbol}/{number}", op, entry, _shown(text), tuple(names.get(v, "") for v in given)
         )
 
 
@@ -190,7 +193,7 @@ def _edges(
     if taker is not None and taker in by_op:
         for value, into in zip(op.operands, taken):
             type = _shown(str(value.type))
-            yield Edge(node.id, by_op[taker].id, kind, values[value], values[into], type)
+            yield Edge(node.id, by_op[taker].id, kind, values[value], values.get(into, ""), type)
 
 
 def _around(argument: Value) -> Operation | None:
@@ -237,7 +240,7 @@ def _handed_over(op: Operation) -> tuple[Operation | None, str, list[Value]]:
 
 def _shown(text: str) -> str:
     """Any text on one line of bearable length, with nothing that XML cannot hold."""
-    text = _NO_XML.sub("\ufffd", " ".join(text.split()))
+    text = _NO_XML.sub("\ufffd", _BREAK.sub(" ", text))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}\u2026"
 
 

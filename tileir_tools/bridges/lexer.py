@@ -79,7 +79,7 @@ class CudaTileLexer(RegexLexer):
         "values": [
             # What is assigned is an operation, whether we know it or not.
             (
-                rf"(%[\w$.\-]+)(:?)(\d*)(\s*)(=)(\s*)({_PREFIX}(?:{_CONTROL}){_END})",
+                rf"(%[\w$.\-]+)(?:(:)(\d+))?(\s*)(=)(\s*)({_PREFIX}(?:{_CONTROL}){_END})",
                 bygroups(
                     Name.Variable,
                     Punctuation,
@@ -91,7 +91,7 @@ class CudaTileLexer(RegexLexer):
                 ),
             ),
             (
-                r"(%[\w$.\-]+)(:?)(\d*)(\s*)(=)(\s*)([A-Za-z_][\w$.]*)",
+                r"(%[\w$.\-]+)(?:(:)(\d+))?(\s*)(=)(\s*)([A-Za-z_][\w$.]*)",
                 bygroups(
                     Name.Variable,
                     Punctuation,
