@@ -225,6 +225,17 @@ def test_without_networkx_the_command_to_get_it(monkeypatch: pytest.MonkeyPatch)
         tt.parse(KERNEL).to_networkx()
 
 
+def test_example_of_the_page_prints_what_it_shows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "bridges.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    assert example is not None
+    exec(example[1], {})
+    assert capsys.readouterr().out == example[2]
+
+
 # -- documents --------------------------------------------------------------------------------------
 
 

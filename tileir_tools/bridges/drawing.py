@@ -38,7 +38,7 @@ _STYLES = {
     DATA: "",
     TOKEN: ", style=dashed, arrowhead=empty",
     CARRIED: ", style=bold, constraint=false",
-    RESULT: ", style=dotted",
+    RESULT: ", style=dotted, constraint=false",
 }
 
 # Graphviz takes long for what nobody can look at anyway.
