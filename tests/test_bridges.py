@@ -306,6 +306,7 @@ def test_dot_has_clusters_labels_and_hints() -> None:
     assert 'label="entry\\noccupancy 2 (sm_100)"' in dot
     assert 'label="store_ptr_tko\\nf32"' in dot
     assert re.search(r'n\d+ -> n\d+ \[label="%4", .*style=bold, constraint=false\];', dot)
+    assert "newrank=true" in dot
     plain = dot_text(operation_graph(tt.load(MATMUL)))
     assert 'label="mmaf\\n128x128 f32"' in plain
     assert 'label="make_partition_view\\ntiles of 64x128 f16"' in plain

@@ -51,9 +51,10 @@ def dot_text(graph: OperationGraph) -> str:
     numbers = {node.id: k for k, node in enumerate(graph.nodes)}
     parents = {edge.target: edge.source for edge in graph.edges if edge.kind == REGION}
     holders = set(parents.values())
+    # newrank: ranks are found for all clusters at once. One by one, Graphviz gives up on nested loops.
     lines = [
         f"digraph {_quoted(graph.name or 'module')} {{",
-        '  graph [bgcolor=transparent, rankdir=TB, fontname="monospace", fontsize=11, '
+        '  graph [bgcolor=transparent, rankdir=TB, newrank=true, fontname="monospace", fontsize=11, '
         f'color="{GREY}", fontcolor="{GREY}"];',
         '  node [shape=box, style="filled,rounded", fontname="monospace", fontsize=10, '
         f'color="{GREY}", fontcolor="{TEXT}"];',
