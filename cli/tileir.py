@@ -24,6 +24,7 @@ _COMMANDS = {
     "dump": "dump",
     "equal": "equal",
     "explain": "explain",
+    "graph": "graph",
     "info": "info",
     "opt": "opt",
     "perf": "perf",

@@ -75,7 +75,7 @@ class UsageError(TileIRError):
 
 
 class ToolError(TileIRError):
-    """A tool of NVIDIA's that could not do its work: `tool` is its name, `kind` one of "missing",
+    """A tool, of NVIDIA's or Graphviz, that could not do its work: `tool` is its name, `kind` one of "missing",
     "timeout", "crashed", "failed" (it said no) and "garbage" (what it wrote makes no sense)."""
 
     def __init__(self, message: str, tool: str, kind: str):

@@ -93,6 +93,12 @@ class Diff(NamedTuple):
     def exit_code(self) -> int:
         return EXIT_CODES[self.verdict]
 
+    def _repr_html_(self) -> str:
+        """What Jupyter shows."""
+        from ..bridges.notebook import diff_html
+
+        return diff_html(self)
+
 
 def verdict_of(findings: tuple[Finding, ...]) -> str:
     """Any CRITICAL fails; any WARN, or INFO that is no SEMANTIC_EQUIV, is a note; else a pass.

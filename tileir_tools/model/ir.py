@@ -17,6 +17,8 @@ from .locations import UNKNOWN, Location
 from .types import Type
 
 if TYPE_CHECKING:
+    import networkx
+
     from ..dialect.spec import OpSpec
 
 
@@ -528,6 +530,28 @@ class Module:
         from ..verify import verify
 
         return verify(self, strict_hints=strict_hints, bytecode_version=bytecode_version, arch=arch)
+
+    def to_networkx(
+        self, entry: str | None = None, tokens: bool = True
+    ) -> networkx.MultiDiGraph[str]:
+        """The operations as a graph of networkx; `bridges.to_networkx` describes it.
+
+        Args:
+            entry: take only globals, and entries whose symbol contains this.
+            tokens: also the edges along which tokens run.
+
+        Raises:
+            UsageError: networkx is not installed, or no entry has such a symbol.
+        """
+        from ..bridges.graph import to_networkx
+
+        return to_networkx(self, entry, tokens)
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows."""
+        from ..bridges.notebook import module_html
+
+        return module_html(self)
 
     def __repr__(self) -> str:
         return (
