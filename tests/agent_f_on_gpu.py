@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agent_f_faults import FIXTURES, IR_FAULTS, Case
@@ -38,14 +38,19 @@ def constants(*values: float) -> list[dict[str, Any]]:
     return [{"kind": "number", "value": value, "as": "constant"} for value in values]
 
 
-def product(tile: int, *more: int) -> Launch:
-    grid = (N // tile, N // tile)
-    return Launch("product", grid, [array(N, N)] * 3 + constants(tile, tile, *more))
+def numbers(*values: int) -> list[dict[str, Any]]:
+    return [{"kind": "number", "value": value} for value in values]
+
+
+def product(rows: int, columns: int, *more: int) -> Launch:
+    """A product of matrices, a block for each tile of `rows` by `columns`."""
+    grid = (N // rows, N // columns)
+    return Launch("product", grid, [array(N, N)] * 3 + constants(rows, columns, *more))
 
 
 # The reference of a case -> how it is launched.
 LAUNCHES = {
-    "matmul__128x128x64": product(128, 64),
+    "matmul__128x128x64": product(128, 128, 64),
     "softmax__tile1024": Launch(
         "softmax", (N,), [array(N, 2 * N, dtype="float32")] * 2 + constants(1024)
     ),
@@ -62,7 +67,13 @@ LAUNCHES = {
     "bmm__64x128x32": Launch(
         "bmm", (32, 16, 8), [array(8, 2048, 2048)] * 3 + constants(64, 128, 32)
     ),
-    "accumulator_reference": product(64, 32),
+    "accumulator_reference": product(64, 64, 32),
+    "swizzle_reference": product(64, 64, 32, 8)._replace(grid=((N // 64) ** 2,)),
+    "softmax_gather__tile512": Launch(
+        "softmax_gather",
+        (528,),
+        [array(16 * N, 512), array(16 * N, 512), *numbers(16 * N, 512), *constants(512)],
+    ),
     "epilogue_type_reference": Launch(
         "product",
         (N // 64, N // 64),
@@ -74,23 +85,52 @@ LAUNCHES = {
 }
 
 
+# Generated kernels that take another grid or other constants than their reference.
+GENERATED = {
+    "matmul__128x256x64": product(128, 256, 64),
+    "matmul__256x128x64": product(256, 128, 64),
+    "matmul__64x64x64": product(64, 64, 64),
+    "swizzle_generated": product(64, 64, 32, 8),
+}
+
+
+def launch_of(file: str, table: Mapping[str, Launch]) -> Launch | None:
+    stem = file.rpartition("/")[2]
+    return next((launch for name, launch in table.items() if stem.startswith(name)), None)
+
+
 def measured(case: Case) -> str:
     """`ratio (microseconds of both, n)`, or why there is none."""
     assert case.reference is not None
-    stem = case.reference.rpartition("/")[2]
-    launch = next((x for name, x in LAUNCHES.items() if stem.startswith(name)), None)
-    if launch is None or "64x64x64" in str(case.generated):
-        return "another grid"
+    launch = launch_of(case.reference, LAUNCHES)
+    if launch is None:
+        return "no launch is known"
+    if len(load(FIXTURES / case.reference).entries[0].arguments) != _parameters(case):
+        return "not launched: it takes other arguments"
+    other_launch = launch_of(case.generated or "", GENERATED)
     modules = [load(FIXTURES / case.reference), load(FIXTURES / (case.generated or case.reference))]
     if case.edit is not None:
         case.edit(modules[1])
     codes = [Compiled(m.entries[0].symbol, compile_module(m, ARCH).cubin) for m in modules]
-    one, other = time_kernels(launch, codes, launches=ROUNDS)[0]
+    if other_launch is None:
+        one, other = time_kernels(launch, codes, launches=ROUNDS)[0]
+    else:
+        (one,) = time_kernels(launch, codes[:1], launches=ROUNDS)[0]
+        (other,) = time_kernels(other_launch, codes[1:], launches=ROUNDS)[0]
     spread = (one.spread / one.median + other.spread / other.median) / 2
     return (
         f"{other.median / one.median:.2f} ({one.median:.1f} -> {other.median:.1f} us, n = {ROUNDS}, "
         f"quartiles {spread:.1%} apart)"
     )
+
+
+def _parameters(case: Case) -> int:
+    """How many the generated kernel has."""
+    assert case.reference is not None
+    module = load(FIXTURES / (case.generated or case.reference))
+    if case.edit is not None:
+        case.edit(module)
+    return len(module.entries[0].arguments)
 
 
 def with_extra() -> None:
