@@ -20,6 +20,7 @@ from agent_f_faults import (
     diagnose,
     is_right,
 )
+from agent_f_on_gpu import LAUNCHES, launch_of
 from test_cli import check, tool
 from test_toolchain import needs_tools
 
@@ -27,6 +28,7 @@ from tileir_tools.agents.f import Request, run_agent_f, verdict
 from tileir_tools.agents.f.inputs import read_inputs
 from tileir_tools.agents.f.measured import measure, severity_of
 from tileir_tools.agents.workspace import open_workspace
+from tileir_tools.read import load
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 TILEGYM = os.environ.get("TILEGYM_PATH", "")
@@ -54,6 +56,21 @@ def test_there_are_enough_cases_of_every_kind() -> None:
     assert len({case.kernel for case in CASES}) >= 5
     assert len(NO_FAULTS) >= 5
     assert len(MISSING) >= 3
+
+
+@pytest.mark.parametrize("case", [*IR_FAULTS, *NO_FAULTS], ids=lambda c: f"{c.kernel}: {c.name}")
+def test_what_is_launched_on_a_gpu_gets_the_arguments_that_it_takes(case: Case) -> None:
+    if case.reference is None:
+        return
+    launch = launch_of(case.reference, LAUNCHES)
+    if launch is None:
+        assert case not in IR_FAULTS
+        return
+    given = sum(
+        1 + 2 * len(argument["shape"]) if argument["kind"] == "array" else "as" not in argument
+        for argument in launch.arguments
+    )
+    assert given == len(load(FIXTURES / case.reference).entries[0].arguments)
 
 
 @pytest.mark.parametrize("case", [*IR_FAULTS, *NO_FAULTS], ids=lambda c: f"{c.kernel}: {c.name}")
