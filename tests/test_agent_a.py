@@ -365,8 +365,10 @@ def test_a_run_that_is_terminated_leaves_no_process(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=tmp_path, env=environment)
     assert process.stderr is not None
-    while b"running" not in process.stderr.readline():
-        pass
+    said = b""
+    while b"running" not in said:
+        said = process.stderr.readline()
+        assert said, "it ended before it ran the tests"
     process.terminate()
     process.communicate()
     assert process.returncode == 128 + signal.SIGTERM
