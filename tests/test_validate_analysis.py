@@ -69,6 +69,7 @@ ANALYSIS = Analysis(
             supplements={"f32": SUPPLEMENT, "bf16": None},
             constants=({"TM": 64},),
             autotune_configs=({"TILE_M": 64, "num_ctas": 1},),
+            best_config={"TILE_M": 64, "num_ctas": 1},
             selection=Selection("cutile", {"cutile": 1.0}),
             ir=VariantIR(
                 entry="k_flat_Kt1",
@@ -843,6 +844,7 @@ VARIANTS = st.builds(
     supplements=st.dictionaries(DTYPES, st.none() | TEXT.map("reference/supplements/{}".format)),
     constants=tuples(CONFIG),
     autotune_configs=st.none() | tuples(CONFIG),
+    best_config=st.none() | CONFIG,
     selection=st.none() | SELECTIONS,
     ir=st.none() | IRS,
 )
