@@ -141,6 +141,7 @@ _VARIANT = {
     "constants": "a list or an object",
     "reference_backend": _A_BACKEND,
     "autotune_configs": "a list of objects or null",
+    "best_config": "an object",
     "ir": "an object",
 }
 _SELECTION = {
