@@ -19,7 +19,7 @@ from tileir_tools.errors import UsageError
 from .running import write_output
 
 if TYPE_CHECKING:
-    from tileir_tools.agents.a.request import Say
+    from tileir_tools.agents.progress import Say
 
 # As `agents.a.STEPS`, which importing this module should not have to load.
 _STEPS = ("read", "dump", "variants", "benchmark", "reference", "analysis", "gate")

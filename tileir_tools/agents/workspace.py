@@ -7,6 +7,7 @@ here: whole or not at all, and nowhere outside of the folder.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -82,6 +83,17 @@ class Workspace(NamedTuple):
         if len(data) > _MOST:
             raise InputError(f"{path}: error: more than {_MOST >> 20} MiB")
         return data.decode("utf-8", "replace")
+
+    def listed(self, name: str) -> set[str]:
+        """The texts in a list that a file of JSON holds; none where it holds anything else."""
+        text = self.read(name)
+        try:
+            found = json.loads(text) if text else []
+        except (ValueError, RecursionError):
+            return set()
+        return (
+            {item for item in found if isinstance(item, str)} if isinstance(found, list) else set()
+        )
 
     @contextmanager
     def locked(self) -> Iterator[None]:

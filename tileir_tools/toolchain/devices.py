@@ -45,6 +45,8 @@ PARTITIONS = 4
 # Shared memory that the system takes of each block.
 RESERVED_SHARED = 1024
 WARP = 32
+# Target where there is no GPU and none was named.
+DEFAULT_ARCH = "sm_100"
 
 _KIB = 1024
 

@@ -26,7 +26,7 @@ from .request import Request
 from .sources import BACKEND, Sources
 
 # Backends whose Tile IR can be the reference, and what they are timed beside.
-CANDIDATES = ("cutile", "triton_tileir", "triton")
+CANDIDATES = (BACKEND, "triton_tileir")
 BESIDE = ("pytorch",)
 
 # What says which sources a backend's log was taken for.
@@ -107,7 +107,7 @@ def take_benchmarks(
     """
     logs: list[Log] = []
     missing: dict[str, str] = {}
-    for backend in (*CANDIDATES[:2], *BESIDE):
+    for backend in (*CANDIDATES, *BESIDE):
         found = _of_backend(request, sources, test, backend)
         if isinstance(found, Log):
             logs.append(found)
@@ -156,12 +156,12 @@ def _of_backend(request: Request, sources: Sources, test: str, backend: str) -> 
         return "no log was given for it"
     if backend in BESIDE and test != TIMED_TEST:
         # The reference is timed in the same tests, so its records are in the same log.
-        kept = request.workspace.read(log_file(CANDIDATES[0]))
+        kept = request.workspace.read(log_file(BACKEND))
         if kept is None:
             return "no log that it could be in"
-        path = request.workspace.path(log_file(CANDIDATES[0]))
+        path = request.workspace.path(log_file(BACKEND))
         found = _log(backend, kept, "the same tests", str(path))
-        return found if isinstance(found, str) else found._replace(file=log_file(CANDIDATES[0]))
+        return found if isinstance(found, str) else found._replace(file=log_file(BACKEND))
     kept = None if request.fresh else request.workspace.read(log_file(backend))
     if kept is not None:
         path = request.workspace.path(log_file(backend))

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 from ...bench.node_ids import split_node_id
 from ...errors import ToolError
 from ...toolchain.calls import Capture, capture_calls
+from ...toolchain.devices import DEFAULT_ARCH
 from ...toolchain.dump_folder import MANIFEST, write_dumps, write_manifest
 from ...toolchain.find import find_tool
 from ..workspace import Workspace
 from .kept import digests_of, project_digest, sound_manifest
-from .request import DEFAULT_ARCH, Request
+from .request import Request
 
 DUMPS = "reference/dumps"
 
@@ -114,7 +115,8 @@ def dump_tests(
     if before is not None and before.get("made_for") == made_for and not request.fresh:
         request.say("dump", f"taken from an earlier run: {folder}")
         return Dumps(folder, tuple(before["kernels"]), before)
-    capture = _captured(request, targets, select, names)
+    selection = [*targets, *(["-k", select] if select else [])]
+    capture = _captured(request, targets, selection, names)
     workspace.write(OUTPUT, "".join(capture.output)[-_MOST_OUTPUT:])
     if not capture.dumps:
         raise ToolError(_nothing(capture, targets), "pytest", "failed")
@@ -123,7 +125,7 @@ def dump_tests(
         raise ToolError(where, "pytest", "crashed")
     _clear(workspace, folder, before)
     more = {
-        "script": {"file": "pytest", "arguments": [*targets, *(["-k", select] if select else [])]},
+        "script": {"file": "pytest", "arguments": selection},
         "launched": capture.launched,
         "failures": capture.failures,
         "measured": capture.measured,
@@ -140,15 +142,17 @@ def dump_tests(
 
 
 def _captured(
-    request: Request, targets: Sequence[str], select: str, names: Mapping[str, str] | None
+    request: Request,
+    targets: Sequence[str],
+    selection: Sequence[str],
+    names: Mapping[str, str] | None,
 ) -> Capture:
     request.say("dump", f"running {', '.join(targets[:3])}{' ..' if len(targets) > 3 else ''}")
-    arguments = [*targets, *_QUIET, *(["-k", select] if select else [])]
 
     def run(arch: str | None) -> Capture:
         return capture_calls(
             "pytest",
-            arguments,
+            [*selection, *_QUIET],
             module=True,
             keep_going=True,
             arch=arch,

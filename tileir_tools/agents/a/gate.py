@@ -6,11 +6,8 @@ Place in the flow: artifacts -> **checks** -> verdict; imports `agents.gate`.
 from __future__ import annotations
 
 from ..gate import Check, run_validator
-from .benchmarks import log_file
+from .benchmarks import CANDIDATES, log_file
 from .request import Request
-
-# Labels of the logs that the contract names.
-_LOGS = ("cutile", "triton_tileir")
 
 
 def run_gate(request: Request) -> tuple[Check, ...]:
@@ -30,7 +27,7 @@ def run_gate(request: Request) -> tuple[Check, ...]:
         for name in structural_references(request)
     ]
     checks.append(run_validator(workspace, "analysis", [workspace.kernel], request.scripts))
-    for backend in _LOGS:
+    for backend in CANDIDATES:
         if workspace.read(log_file(backend)):
             arguments = [str(workspace.path(log_file(backend))), f"baseline_perf_{backend}"]
             checks.append(run_validator(workspace, "perf-log", arguments, request.scripts))

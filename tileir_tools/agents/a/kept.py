@@ -7,7 +7,6 @@ kernel's folder is read as anything is that somebody may have changed: what is n
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -97,13 +96,3 @@ def digests_of(
         except OSError:
             found[row["bytecode"]] = None
     return found
-
-
-def names_in(workspace: Workspace, name: str) -> list[str]:
-    """The texts in a list that a file of JSON holds; none where it holds anything else."""
-    text = workspace.read(name)
-    try:
-        found = json.loads(text) if text else []
-    except (ValueError, RecursionError):
-        return []
-    return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []

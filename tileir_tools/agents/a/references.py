@@ -22,7 +22,6 @@ from ...toolchain.find import need_tool
 from ...toolchain.run import run_tool
 from ..workspace import Workspace
 from .captures import Dumps, dump_tests
-from .kept import names_in
 from .request import Request
 from .structure import Found, Row, Structure
 
@@ -96,7 +95,7 @@ def _file(variant: Found, dtype: str) -> str:
 
 def _installed_before(workspace: Workspace) -> set[str]:
     """Files that an earlier run has put in place, by names that are ours alone."""
-    return {name for name in names_in(workspace, INSTALLED) if _OURS.fullmatch(name)}
+    return {name for name in workspace.listed(INSTALLED) if _OURS.fullmatch(name)}
 
 
 def _install(

@@ -1,27 +1,19 @@
 """What agent A is asked for.
 
-Place in the flow: below every step of agent A; imports `workspace`, `sources`.
+Place in the flow: below every step of agent A; imports `workspace`, `progress`, `sources`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...sources import Project
+from ..progress import Say, silent
 from ..workspace import Workspace
 
-# Target where there is no GPU and none was named.
-DEFAULT_ARCH = "sm_100"
 # Seconds that the tests of one backend, and all dumps, may take.
 TIMEOUT = 1800.0
-
-# Called with the name of a step, and a sentence about what it does or found.
-Say = Callable[[str, str], None]
-
-
-def silent(step: str, message: str) -> None:
-    """Says nothing."""
 
 
 class Request(NamedTuple):

@@ -20,8 +20,8 @@ from ...sources import (
     TestSource,
     read_source,
 )
-from ...toolchain.devices import device_of
-from .request import DEFAULT_ARCH, Request
+from ...toolchain.devices import DEFAULT_ARCH, device_of
+from .request import Request
 
 BACKEND = "cutile"
 

@@ -19,7 +19,7 @@ from ...errors import TileIRError
 from ...model import Module
 from ...read import load_all
 from ...sources import OperationSource, read_source
-from ...toolchain.devices import device_of
+from ...toolchain.devices import DEFAULT_ARCH, device_of
 from ...wrappers import Wrapper, read_wrapper, undecided_of
 from ..analysis import read_analysis
 from .request import Request
@@ -35,7 +35,6 @@ BACKEND = "cutile_rs"
 # Of whom there may be profiles.
 SIDES = ("reference", "generated")
 _PROFILED = Config("profile")
-DEFAULT_ARCH = "sm_100"
 
 _Read = TypeVar("_Read")
 

@@ -95,13 +95,7 @@ def write_reports(
 
 
 def _written_before(workspace: Workspace) -> set[str]:
-    text = workspace.read(WRITTEN)
-    try:
-        names = json.loads(text) if text else []
-    except (ValueError, RecursionError):
-        return set()
-    names = names if isinstance(names, list) else []
-    return {name for name in names if isinstance(name, str) and _OURS.fullmatch(name)}
+    return {name for name in workspace.listed(WRITTEN) if _OURS.fullmatch(name)}
 
 
 # -- names ------------------------------------------------------------------------------------------

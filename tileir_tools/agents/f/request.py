@@ -1,22 +1,16 @@
 """What agent F is asked for.
 
-Place in the flow: below every step of agent F; imports `workspace`, `sources`.
+Place in the flow: below every step of agent F; imports `workspace`, `progress`, `sources`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...sources import Project
+from ..progress import Say, silent
 from ..workspace import Workspace
-
-# Called with the name of a step, and a sentence about what it does or found.
-Say = Callable[[str, str], None]
-
-
-def silent(step: str, message: str) -> None:
-    """Says nothing."""
 
 
 class Request(NamedTuple):
