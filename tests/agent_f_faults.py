@@ -14,10 +14,12 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from ir_faults import Edit, on_entry, on_loads, without_alignment
 
 from tileir_tools.agents.f import Request, run_agent_f
 from tileir_tools.agents.f.diagnosis import Diagnosis
@@ -26,14 +28,9 @@ from tileir_tools.bench.records import Config, KernelTime, Measurement
 from tileir_tools.bench.results_block import write_results
 from tileir_tools.model import (
     I64,
-    Attribute,
     BoolAttr,
-    DictAttr,
     IntegerAttr,
     Module,
-    OptimizationHintsAttr,
-    PointerType,
-    TileType,
 )
 from tileir_tools.read import load, parse
 from tileir_tools.sources import find_project
@@ -43,7 +40,6 @@ PROJECT = FIXTURES / "project"
 PAIRS = FIXTURES / "pairs"
 SIZES = (512, 1024, 2048, 4096)
 
-Edit = Callable[[Module], None]
 # File of the project -> (text that is there, what stands in its place).
 Sources = Mapping[str, tuple[str, str]]
 
@@ -86,34 +82,6 @@ class Case(NamedTuple):
 
 
 # -- edits ------------------------------------------------------------------------------------------
-
-
-def _hint(key: str, value: Attribute) -> OptimizationHintsAttr:
-    return OptimizationHintsAttr(DictAttr((("default", DictAttr(((key, value),))),)))
-
-
-def on_loads(key: str, value: Attribute) -> Edit:
-    def edit(module: Module) -> None:
-        for op in module.find("load_view_tko"):
-            op.attributes["optimization_hints"] = _hint(key, value)
-
-    return edit
-
-
-def on_entry(key: str, value: int) -> Edit:
-    def edit(module: Module) -> None:
-        module.entries[0].attributes["optimization_hints"] = _hint(key, IntegerAttr(value, I64))
-
-    return edit
-
-
-def without_alignment(module: Module) -> None:
-    """No promise about pointers."""
-    for op in list(module.find("assume")):
-        type = op.result.type
-        if isinstance(type, TileType) and isinstance(type.element, PointerType):
-            op.result.replace_all_uses_with(op.operands[0])
-            op.erase()
 
 
 def constant_as_argument(module: Module) -> None:

@@ -1,7 +1,7 @@
 """Faults put into kernels of our own, one at a time, and whether `what-if` proves the cause by time.
 
     tileir dump --call benchmarks/launches.py -o DUMPS     # on a machine with a GPU
-    python benchmarks/faults.py DUMPS [--arch sm_90] [--static]
+    python tests/what_if_faults.py DUMPS [--arch sm_90] [--static]
 
 prints a table: the time of the kernel as it was, of the kernel with the fault, and of the faulty kernel with
 each difference taken over from the kernel as it was. A cause is proven where taking it over gives the time
@@ -11,22 +11,19 @@ back and nothing else does. `--static` compiles without launching.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from ir_faults import Edit, on_entry, on_loads, without_alignment
 
 from tileir_tools import load
 from tileir_tools.diff.whatif import Trial, WhatIf, what_if
 from tileir_tools.model import (
     I64,
-    Attribute,
     BoolAttr,
-    DictAttr,
     IntegerAttr,
     Module,
-    OptimizationHintsAttr,
-    PointerType,
-    TileType,
 )
 from tileir_tools.read import parse
 from tileir_tools.toolchain.dump_folder import read_manifest
@@ -38,36 +35,8 @@ class Fault(NamedTuple):
 
     name: str
     kernel: str
-    inject: Callable[[Module], None]
+    inject: Edit
     cause: str
-
-
-def _hints(key: str, value: Attribute) -> OptimizationHintsAttr:
-    return OptimizationHintsAttr(DictAttr((("default", DictAttr(((key, value),))),)))
-
-
-def _on_loads(key: str, value: Attribute) -> Callable[[Module], None]:
-    def inject(module: Module) -> None:
-        for op in module.find("load_view_tko"):
-            op.attributes["optimization_hints"] = _hints(key, value)
-
-    return inject
-
-
-def _on_entry(key: str, value: int) -> Callable[[Module], None]:
-    def inject(module: Module) -> None:
-        module.entries[0].attributes["optimization_hints"] = _hints(key, IntegerAttr(value, I64))
-
-    return inject
-
-
-def _without_alignment(module: Module) -> None:
-    """No promise about pointers."""
-    for op in list(module.find("assume")):
-        type = op.result.type
-        if isinstance(type, TileType) and isinstance(type.element, PointerType):
-            op.result.replace_all_uses_with(op.operands[0])
-            op.erase()
 
 
 def _ordered(module: Module) -> None:
@@ -80,24 +49,22 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "latency = 1 on both loads",
         "matmul",
-        _on_loads("latency", IntegerAttr(1, I64)),
+        on_loads("latency", IntegerAttr(1, I64)),
         "hints of load",
     ),
     Fault(
         "allow_tma = false on both loads",
         "matmul",
-        _on_loads("allow_tma", BoolAttr(False)),
+        on_loads("allow_tma", BoolAttr(False)),
         "hints of load",
     ),
-    Fault("occupancy = 4", "matmul", _on_entry("occupancy", 4), "hints of the entry"),
-    Fault("num_cta_in_cga = 2", "matmul", _on_entry("num_cta_in_cga", 2), "hints of the entry"),
-    Fault("alignment of the pointers not promised", "matmul", _without_alignment, "assume div_by"),
+    Fault("occupancy = 4", "matmul", on_entry("occupancy", 4), "hints of the entry"),
+    Fault("num_cta_in_cga = 2", "matmul", on_entry("num_cta_in_cga", 2), "hints of the entry"),
+    Fault("alignment of the pointers not promised", "matmul", without_alignment, "assume div_by"),
     Fault("loads acquire from the system", "softmax", _ordered, "ordering of load"),
-    Fault("occupancy = 1 for 4", "softmax", _on_entry("occupancy", 1), "hints of the entry"),
-    Fault("occupancy = 1 for 4", "rms_norm", _on_entry("occupancy", 1), "hints of the entry"),
-    Fault(
-        "alignment of the pointers not promised", "rms_norm", _without_alignment, "assume div_by"
-    ),
+    Fault("occupancy = 1 for 4", "softmax", on_entry("occupancy", 1), "hints of the entry"),
+    Fault("occupancy = 1 for 4", "rms_norm", on_entry("occupancy", 1), "hints of the entry"),
+    Fault("alignment of the pointers not promised", "rms_norm", without_alignment, "assume div_by"),
 )
 
 
