@@ -106,7 +106,8 @@ def test_passes_keep_what_a_kernel_does(text: str, name: str, a: int, b: int, c:
     assert run(parse(module.to_text()), [a, b, int(c)]) == before, module.to_text()
 
 
-@given(programs(), st.sampled_from([canonical, normalize, dce]))
+# Not `cse`, which like MLIR's leaves what only its own first run makes dead, or makes canonicalize fold.
+@given(programs(), st.sampled_from([canonicalize, normalize, dce]))
 @settings(max_examples=200, deadline=None)
 def test_the_second_time_changes_nothing(text: str, change: Callable[[Module], object]) -> None:
     module = parse(text)

@@ -32,8 +32,13 @@ def misfit(op: Operation) -> str | None:
     spec = op.spec
     if spec is None or spec.takes_anything:
         return None
-    if spec.takes_tiles_only and _all_tiles(op.operands) and _all_tiles(op.results):
-        return None
+    if spec.takes_tiles_only:
+        # Most operations are of tiles only: no key has to be made for them.
+        for value in (*op.operands, *op.results):
+            if value.type.__class__ is not TileType:
+                break
+        else:
+            return None
     key = (spec, op.segments, *map(_type_of, op.operands), *map(_type_of, op.results))
     if key in _fitting:
         return None
@@ -66,14 +71,6 @@ def _miscounted(op: Operation, sizes: tuple[int, ...]) -> str | None:
         if given != wanted:
             return f"the {what} of {view} takes {wanted} values, make_tensor_view has {given}"
     return None
-
-
-def _all_tiles(values: list[Value]) -> bool:
-    # Most operations are of tiles only: no key has to be made for them.
-    for value in values:  # noqa: SIM110 (a generator costs more than the loop)
-        if value.type.__class__ is not TileType:
-            return False
-    return True
 
 
 def _wrong(values: list[Value], constraint: str) -> str | None:

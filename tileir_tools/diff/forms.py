@@ -262,5 +262,5 @@ def _dynamic(
 
 def _standing_at(new: Operation, old: Operation) -> Operation:
     """A new operation that stands where an old one does in the text."""
-    new._span = old._span
+    new.place_like(old)
     return new

@@ -87,8 +87,10 @@ class Operation:
     """
 
     __slots__ = (
+        "_first",
+        "_last",
         "_location",
-        "_span",
+        "_tokens",
         "attributes",
         "name",
         "opaque_text",
@@ -117,13 +119,16 @@ class Operation:
         for value in operands:
             value.users.append(self)
         # A loop, where a comprehension would cost a call: most operations have one result.
-        self.results: list[Value] = []
+        results: list[Value] = []
         for result_type in result_types:
-            self.results.append(Value(result_type, self, len(self.results)))
+            results.append(Value(result_type, self, len(results)))
+        self.results = results
         self.attributes = attributes if attributes is not None else {}
-        self.regions = tuple(regions)
-        for region in self.regions:
-            region.parent = self
+        self.regions: tuple[Region, ...] = ()
+        if regions:
+            self.regions = tuple(regions)
+            for region in regions:
+                region.parent = self
         # How many operands each operand group of the spec has; None where every group has one.
         self.segments = segments
         self.parent: Block | None = None
@@ -131,8 +136,10 @@ class Operation:
         # of an operation, and little of it is ever looked at.
         self._location = location
         self.opaque_text: str | None = None
-        # (tokens, first, last): the text reader's tokens, which find the span when it is asked for.
-        self._span: tuple[_Spans, int, int] | None = None
+        # The text reader's tokens, the first and the last of them: they find the span when it is asked for.
+        self._tokens: _Spans | None = None
+        self._first = 0
+        self._last = 0
 
     # -- reading ------------------------------------------------------------------------------------
 
@@ -155,10 +162,7 @@ class Operation:
     @property
     def span(self) -> Span | None:
         """Where the operation stands in the text it was read from; None for bytecode."""
-        if self._span is None:
-            return None
-        tokens, first, last = self._span
-        return tokens.span(first, last)
+        return None if self._tokens is None else self._tokens.span(self._first, self._last)
 
     @property
     def result(self) -> Value:
@@ -292,9 +296,17 @@ class Operation:
             self._location,
         )
         copy.opaque_text = self.opaque_text
-        copy._span = self._span
+        copy.place_like(self)
         values.update(zip(self.results, copy.results))
         return copy
+
+    def place(self, tokens: _Spans, first: int, last: int) -> None:
+        """Say where the operation stands in a text: from one token to another."""
+        self._tokens, self._first, self._last = tokens, first, last
+
+    def place_like(self, other: Operation) -> None:
+        """Say that the operation stands where another does."""
+        self._tokens, self._first, self._last = other._tokens, other._first, other._last
 
     def detach(self) -> None:
         """Take the operation out of its block; it keeps its operands."""

@@ -40,18 +40,18 @@ class Draft:
 
     groups: dict[str, list[Value]]
 
-    def __init__(self) -> None:
+    def __init__(self, results: int) -> None:
         self.operands: list[Value] = []
         self.attributes: dict[str, Attribute] = {}
-        # Result types, by the name of the result, in the order of the text.
-        self.types: dict[str, Type] = {}
+        # The types of the results; that of tokens until one is read, since printers may leave those out.
+        self.types: list[Type] = [TOKEN] * results
 
 
 Step = Callable[[State, "list[str]", int, Draft], int]
 # Whether an optional part stands at an index.
 Present = Callable[["list[str]", int, Draft], bool]
-# The type of one result.
-TypeRule = Callable[[Draft], Type]
+# Completes the type of a result that is not in the text.
+TypeRule = Callable[[Draft], None]
 # Reads an operation whose mnemonic has just been passed.
 OpReader = Callable[[State, int, OpSpec], "tuple[Operation, int]"]
 
@@ -228,9 +228,9 @@ def _flags_step(flags: tuple[str, ...]) -> Step:
     return step
 
 
-def _result_type_step(name: str) -> Step:
+def _result_type_step(result: int) -> Step:
     def step(state: State, tokens: list[str], index: int, draft: Draft) -> int:
-        draft.types[name], index = state.type(index)
+        draft.types[result], index = state.type(index)
         return index
 
     return step
@@ -292,7 +292,7 @@ def _dict_step(spec: OpSpec, keyword: bool) -> Step:
     return step
 
 
-def _end_step(spec: OpSpec, result: str) -> Step:
+def _end_step(spec: OpSpec, result: int) -> Step:
     """`{..} : result type`, with or without the braces."""
 
     def step(state: State, tokens: list[str], index: int, draft: Draft) -> int:
@@ -309,7 +309,7 @@ def _end_step(spec: OpSpec, result: str) -> Step:
     return step
 
 
-def _cast_step(spec: OpSpec, source: str, result: str | None) -> Step:
+def _cast_step(spec: OpSpec, source: str, result: int | None) -> Step:
     """`{..} : operand type` and, where there is a result, `-> result type`."""
     position = spec.operand_index(source)
 
@@ -457,11 +457,11 @@ def _compile_ending(spec: OpSpec, parts: tuple[Part, ...]) -> tuple[Step, int] |
         return None
     name = parts[2].name
     if name in results:
-        return _end_step(spec, name), 3
+        return _end_step(spec, spec.result_index(name)), 3
     if not spec.single_operands:
         return None
     if shape[3:5] == ["->", "type"] and parts[4].name in results:
-        return _cast_step(spec, name, parts[4].name), 5
+        return _cast_step(spec, name, spec.result_index(parts[4].name)), 5
     return _cast_step(spec, name, None), 3
 
 
@@ -478,7 +478,7 @@ def _compile_part(spec: OpSpec, part: Part) -> Step:
         return _attribute_step(spec, part.name)
     if part.kind == "type":
         if any(r.name == part.name for r in spec.results):
-            return _result_type_step(part.name)
+            return _result_type_step(spec.result_index(part.name))
         return _operand_type_step(spec, part.name)
     if part.kind == "types":
         return _group_types_step(part.name)
@@ -494,13 +494,13 @@ def compile_form(spec: OpSpec) -> OpReader:
     parts = parse_form(spec)
     steps = _compile_parts(spec, parts)
     fix = _FIXES.get(spec.mnemonic)
-    rules = [_type_rule(spec, parts, row.name) for row in spec.results]
-    only = rules[0] if len(rules) == 1 else None
+    rules = [rule for row in spec.results if (rule := _type_rule(spec, parts, row.name))]
+    results = len(spec.results)
     required = _required_attributes(spec, parts)
     single, mnemonic = spec.single_operands, spec.mnemonic
 
     def read(state: State, index: int, spec: OpSpec) -> tuple[Operation, int]:
-        draft = Draft()
+        draft = Draft(results)
         if not single:
             draft.groups = {}
         tokens = state.tokens
@@ -512,8 +512,9 @@ def compile_form(spec: OpSpec) -> OpReader:
                 raise Failure(at, f"{mnemonic} needs an attribute '{name}'")
         if fix is not None:
             fix(draft)
-        types = [only(draft)] if only is not None else [rule(draft) for rule in rules]
-        attributes = draft.attributes
+        for rule in rules:
+            rule(draft)
+        types, attributes = draft.types, draft.attributes
         if single:
             return Operation(mnemonic, spec, draft.operands, types, attributes), index
         operands, segments = _flatten(spec, draft)
@@ -543,18 +544,26 @@ def _required_attributes(spec: OpSpec, parts: tuple[Part, ...]) -> tuple[str, ..
     )
 
 
-def _type_rule(spec: OpSpec, parts: tuple[Part, ...], name: str) -> TypeRule:
-    """Where the type of a result comes from: the text, an attribute, or what has the same type."""
-    if any(p.kind == "type" and p.name == name for p in parts):
-        return lambda draft: draft.types[name]
+def _type_rule(spec: OpSpec, parts: tuple[Part, ...], name: str) -> TypeRule | None:
+    """What completes the type of a result; None where the text has it, or leaves out that of a token."""
+    if name.endswith("token") or any(p.kind == "type" and p.name == name for p in parts):
+        return None
+    result, type_of = spec.result_index(name), _type_source(spec, name)
+
+    def complete(draft: Draft) -> None:
+        draft.types[result] = type_of(draft)
+
+    return complete
+
+
+def _type_source(spec: OpSpec, name: str) -> Callable[[Draft], Type]:
+    """Where the type of a result comes from: an attribute, or what has the same type."""
     if spec.mnemonic == "constant":
         return lambda draft: draft.attributes["value"].type  # type: ignore[attr-defined]
-    if name.endswith("token"):
-        # Other printers leave the types of tokens out.
-        return lambda draft: draft.types.get(name, TOKEN)
     same = next(other for group in spec.same if name in group for other in group)
     if not any(row.name == same for row in spec.operands):
-        return lambda draft: draft.types[same]
+        written = spec.result_index(same)
+        return lambda draft: draft.types[written]
     if not spec.single_operands:
         return lambda draft: draft.groups[same][0].type
     position = spec.operand_index(same)

@@ -80,7 +80,8 @@ def read_operation(state: State, block: Block, first: int) -> int:
     wrong = None if op.spec is None or op.spec.takes_anything else misfit(op)
     if wrong is not None:
         op, index = _misfitting(state, op, start, len(names), wrong)
-    op._span = (state.lex, first, index - 1)
+    # As `place` does, without a call.
+    op._tokens, op._first, op._last = state.lex, first, index - 1
     if tokens[index][:3] == "loc":
         index = state.location(op, index)
     if len(names) == 1 == len(op.results) and names[0] not in state.values:

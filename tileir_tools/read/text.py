@@ -255,7 +255,7 @@ def _read_loose(state: State, index: int, module: Module) -> int:
     fragment = next((op for op in module.operations if op.name == FRAGMENT), None)
     if fragment is None:
         fragment = Operation(FRAGMENT, None, regions=[Region([Block()])])
-        fragment._span = (state.lex, index, index)
+        fragment.place(state.lex, index, index)
         module.body.add(fragment)
         state.warn(index, index, "operations outside of an entry: bytecode cannot hold them")
     try:
@@ -268,7 +268,7 @@ def _read_loose(state: State, index: int, module: Module) -> int:
 
 def _add(state: State, module: Module, op: Operation, first: int, behind: int) -> int:
     """Put an entry or global into its module; check that its symbol is free."""
-    op._span = (state.lex, first, behind - 1)
+    op.place(state.lex, first, behind - 1)
     behind = state.location(op, behind)
     name = op.attributes["sym_name"]
     assert isinstance(name, StringAttr)
@@ -367,7 +367,7 @@ def _read_generic_item(state: State, index: int, module: Module, modules: list[M
     if module.name is not None:
         # It is in the way of what a cuda_tile.module may hold: nobody can tell what it means there.
         op, behind = read_generic(state, index)
-        op._span = (state.lex, index, behind - 1)
+        op.place(state.lex, index, behind - 1)
         module.body.add(op)
         return state.location(op, behind)
     return _skip_foreign(state, index)

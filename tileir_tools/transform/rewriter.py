@@ -61,7 +61,8 @@ class Rewriter:
         self.settle(block)
         block.insert_before(anchor, op)
         # Messages about it point to what it was made for.
-        op._span = op._span or anchor._span
+        if op._tokens is None:
+            op.place_like(anchor)
         self.inserted(op)
         return op
 

@@ -71,7 +71,7 @@ def place_in_text(module: Module, name: str) -> None:
     printed = _Printed(module.source)
     for op, (first, last) in printer.extents.items():
         indent = len(lines[first]) - len(lines[first].lstrip())
-        op._span = (printed, starts[first] + indent, starts[last + 1] - 1)
+        op.place(printed, starts[first] + indent, starts[last + 1] - 1)
 
 
 class _Printed:
