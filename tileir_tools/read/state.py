@@ -76,15 +76,14 @@ class Failure(Exception):
     names a value that nothing defines.
     """
 
-    at_end = False
-    undefined = False
-
     def __init__(self, index: int, message: str, offset: int = 0, fatal: bool = False):
         super().__init__(message)
         self.index = index
         self.message = message
         self.offset = offset
         self.fatal = fatal
+        self.at_end = False
+        self.undefined = False
 
 
 class Stop(Exception):
