@@ -16,7 +16,8 @@ from tileir_tools.errors import (
     TileIRError,
 )
 from tileir_tools.read import load, parse_all
-from tileir_tools.read.state import MAX_ERRORS, MAX_REGION_DEPTH
+from tileir_tools.read.depth import MAX_REGION_DEPTH
+from tileir_tools.read.state import MAX_ERRORS
 
 HEAD = "entry @k(%a: tile<i32>, %b: tile<4xf32>, %p: tile<ptr<f32>>, %t: token) {\n"
 

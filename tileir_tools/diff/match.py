@@ -7,7 +7,7 @@ what things do, never by their names or by the line on which they stand.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple, TypeVar
 
@@ -80,7 +80,7 @@ def _same_real_function(one: Entry, other: Entry) -> bool:
 
 
 def _same_body(one: Entry, other: Entry) -> bool:
-    return _likeness(_profile(one), _profile(other)) > 0.8
+    return _likeness(_profiles(one)[one], _profiles(other)[other]) > 0.8
 
 
 def match_arguments(reference: Entry, generated: Entry) -> dict[int, int]:
@@ -130,9 +130,18 @@ _CONTROL = ("for", "loop", "if")
 _LOOPS = ("for", "loop")
 
 
-def _profile(op: Operation) -> Counter[str]:
-    """What an operation holds, as counts of op names; the cheap ones left out."""
-    return Counter(o.name for o in op.walk() if o.name not in ("constant", "assume", "iota"))
+def _profiles(entry: Entry) -> dict[Operation, Counter[str]]:
+    """What each operation with regions holds, itself too, as counts of op names; the cheap ones left out."""
+    found: dict[Operation, Counter[str]] = {}
+    # From the inside to the outside: what stands in a region has been counted before what is around it.
+    for op in reversed(list(entry.walk())):
+        inside = found.setdefault(op, Counter()) if op.regions else Counter()
+        if op.name not in ("constant", "assume", "iota"):
+            inside[op.name] += 1
+        around = op.parent_op
+        if around is not None:
+            found.setdefault(around, Counter()).update(inside)
+    return found
 
 
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
@@ -146,11 +155,12 @@ def match_controls(reference: Flow, entry: Entry) -> dict[Operation, Label]:
     """Loop or branch of `entry` -> label of the one in the reference that it stands for."""
     labels = {e.op: e.label for e in reference.every_effect() if e.name in _CONTROL}
     found: dict[Operation, Label] = {}
+    profiles = {**_profiles(reference.entry), **_profiles(entry)}
     pending = [(reference.entry.body, entry.body)]
     while pending:
         left, right = pending.pop()
-        for one, other in _match_control_lists(_controls(left), _controls(right)):
-            one, other = _closest(one, other)
+        for one, other in _match_control_lists(_controls(left), _controls(right), profiles):
+            one, other = _closest(one, other, profiles)
             if one in labels:
                 found[other] = labels[one]
             for a, b in zip(one.regions, other.regions, strict=False):
@@ -164,11 +174,10 @@ def _controls(block: Block) -> list[Operation]:
 
 
 def _match_control_lists(
-    left: list[Operation], right: list[Operation]
+    left: list[Operation], right: list[Operation], profiles: Mapping[Operation, Counter[str]]
 ) -> list[tuple[Operation, Operation]]:
     if [op.name for op in left] == [op.name for op in right]:
         return list(zip(left, right, strict=True))
-    profiles = {op: _profile(op) for op in (*left, *right)}
 
     def score(one: Operation, other: Operation) -> float:
         if (one.name in _LOOPS) != (other.name in _LOOPS):
@@ -182,18 +191,23 @@ def _match_control_lists(
 _MARGIN = 0.25
 
 
-def _closest(one: Operation, other: Operation) -> tuple[Operation, Operation]:
+def _closest(
+    one: Operation, other: Operation, profiles: Mapping[Operation, Counter[str]]
+) -> tuple[Operation, Operation]:
     """Of two loops and those inside them the pair that is most alike.
 
     One kernel may have a loop more around what the other one does.
     """
     if one.name not in _LOOPS or other.name not in _LOOPS:
         return one, other
-    ours, theirs = _profile(one), _profile(other)
-    candidates = [(_likeness(_profile(inner), theirs), inner, other) for inner in _inner(one)]
-    candidates += [(_likeness(ours, _profile(inner)), one, inner) for inner in _inner(other)]
+    ours, theirs = profiles[one], profiles[other]
+    wanted = _likeness(ours, theirs) + _MARGIN
+    if wanted > 1:
+        return one, other
+    candidates = [(_likeness(profiles[inner], theirs), inner, other) for inner in _inner(one)]
+    candidates += [(_likeness(ours, profiles[inner]), one, inner) for inner in _inner(other)]
     best = max(candidates, key=lambda c: c[0], default=None)
-    if best is None or best[0] < _likeness(ours, theirs) + _MARGIN:
+    if best is None or best[0] < wanted:
         return one, other
     return best[1], best[2]
 

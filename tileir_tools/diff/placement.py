@@ -36,22 +36,25 @@ def compare_placement(pair: Pair) -> None:
 class _Around(NamedTuple):
     """The loops around an effect; the branches around it, each with its side; the exits before it.
 
-    All by the labels that both kernels share.
+    All by the numbers of the labels that both kernels share.
     """
 
-    loops: frozenset[Label]
-    branches: frozenset[tuple[Label, int]]
-    exits: frozenset[Label]
+    loops: frozenset[int]
+    branches: frozenset[tuple[int, int]]
+    exits: frozenset[int]
 
 
 def _compare_effects(pair: Pair) -> None:
     """Report effects that other loops, branches or exits decide about."""
     # What only one kernel has, or leaves the region in one kernel only, is reported for itself.
-    shared = {b.label for _, b in pair.matching.pairs}
+    shared = {b.label: number for number, (_, b) in enumerate(pair.matching.pairs)}
+    flows = (pair.reference, pair.generated)
+    # Labels hold those of what is around them: numbers are compared in their place.
+    numbers = {e: shared[e.label] for f in flows for e in f.every_effect() if e.label in shared}
     exits = {b.label for a, b in pair.matching.pairs if a.exits and b.exits}
-    before = [_exits_before(flow, exits) for flow in (pair.reference, pair.generated)]
+    before = [_exits_before(flow, exits) for flow in flows]
     for one, other in pair.matching.pairs:
-        left, right = _around(one, shared, before[0]), _around(other, shared, before[1])
+        left, right = _around(one, numbers, before[0]), _around(other, numbers, before[1])
         if left == right or (_stay_together(one, other) and left.exits == right.exits):
             continue
         code = _moved_code(one, left[1:] == right[1:], len(right.loops) - len(left.loops))
@@ -89,17 +92,19 @@ def _exits_before(flow: Flow, exits: set[Label]) -> dict[Effect, list[Effect]]:
     return found
 
 
-def _around(effect: Effect, shared: set[Label], before: dict[Effect, list[Effect]]) -> _Around:
+def _around(
+    effect: Effect, numbers: dict[Effect, int], before: dict[Effect, list[Effect]]
+) -> _Around:
     branches = []
     inner = effect
     while inner.parent is not None:
-        if inner.parent.name == "if":
-            branches.append((inner.parent.label, _side(inner)))
+        if inner.parent.name == "if" and inner.parent in numbers:
+            branches.append((numbers[inner.parent], _side(inner)))
         inner = inner.parent
     return _Around(
-        frozenset(e.label for e in _loops(effect) if e.label in shared),
-        frozenset((label, side) for label, side in branches if label in shared),
-        frozenset(e.label for e in before[effect]),
+        frozenset(numbers[e] for e in _loops(effect) if e in numbers),
+        frozenset(branches),
+        frozenset(numbers[e] for e in before[effect]),
     )
 
 

@@ -250,10 +250,16 @@ class Operation:
     def walk(self) -> Iterator[Operation]:
         """This operation and everything inside it, each before its regions, in text order."""
         yield self
-        for region in self.regions:
-            for block in region.blocks:
-                for op in block.operations:
-                    yield from op.walk()
+        # Not by recursion, which would hand each operation up through every region around it.
+        around = [_inside(self)]
+        while around:
+            for op in around[-1]:
+                yield op
+                if op.regions:
+                    around.append(_inside(op))
+                    break
+            else:
+                around.pop()
 
     def __repr__(self) -> str:
         return f"<Operation {self.name} at {self.span.where() if self.span else '?'}>"
@@ -325,6 +331,13 @@ class Operation:
         self.detach()
         for op in self.walk():
             op.set_operands((), None)
+
+
+def _inside(op: Operation) -> Iterator[Operation]:
+    """The operations in the regions of another, without those inside of them."""
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.operations
 
 
 class Block:

@@ -43,9 +43,8 @@ from ..model import (
 from .binary import Cursor
 from .container import Container, Function, GlobalRow
 from .debug import DebugInfo
+from .depth import MAX_REGION_DEPTH, make_room
 from .tagged import read_array, read_hints, read_tagged, refuse_extremes
-
-_MAX_REGION_DEPTH = 100
 
 # A location, or where it is found when it is asked for.
 _Location = Location | tuple[DebugInfo, int]
@@ -436,9 +435,10 @@ class _Body:
             raise cursor.error(
                 f"{plan.spec.mnemonic} has {plan.regions} regions, found {number}", at
             )
-        if self.depth >= _MAX_REGION_DEPTH:
-            raise cursor.error(f"regions are nested deeper than {_MAX_REGION_DEPTH} levels", at)
+        if self.depth >= MAX_REGION_DEPTH:
+            raise cursor.error(f"regions are nested deeper than {MAX_REGION_DEPTH} levels", at)
         self.depth += 1
+        make_room(self.depth)
         regions = [self._region() for _ in range(number)]
         self.depth -= 1
         return regions

@@ -26,14 +26,11 @@ from ..model import (
 from ..source import Source, Span
 from .attribute_values import parse_attribute, parse_hints
 from .constants import parse_dense, parse_identities
+from .depth import MAX_REGION_DEPTH, make_room
 from .lexer import END, LETTERS, Tokens, is_string
 from .literals import MAX_NESTING, Aliases, LiteralError, shown, to_integer
 from .locations import check_unused_aliases, parse_location
 from .types import parse_type
-
-# Regions may nest this deep. Real kernels nest fewer than ten; the limit keeps hostile input from
-# exhausting the interpreter's stack.
-MAX_REGION_DEPTH = 100
 
 # So many tokens at the end of a part of a text may be cut off, or what is wrong with them may be.
 _UNRELIABLE = 16
@@ -194,6 +191,7 @@ class State:
             message = f"regions are nested deeper than {MAX_REGION_DEPTH} levels"
             raise Failure(index, message, fatal=True)
         self.depth += 1
+        make_room(self.depth)
         self.region_at = index
         return index + 1
 
