@@ -36,7 +36,7 @@ from ..model import (
 )
 from .constants import float_bits, read_elements
 from .literals import Aliases, LiteralCursor, LiteralError, signed, symbol_name, to_integer
-from .types import read_type
+from .types import read_elements_type, read_type
 
 
 def parse_attribute(text: str, aliases: Aliases | None = None) -> Attribute:
@@ -252,7 +252,7 @@ def _typed_dense(c: LiteralCursor, found: Attribute) -> Attribute:
         return found
     c.expect(":")
     start = c.start
-    type = read_type(c)
+    type = read_elements_type(c)
     if not isinstance(type, TileType):
         raise LiteralError(f"expected a tile type, found {type}", start)
     inner = LiteralCursor(found.text)

@@ -78,6 +78,19 @@ def read_type(c: LiteralCursor) -> Type:
     raise c.error("expected a type")
 
 
+def read_elements_type(c: LiteralCursor) -> Type:
+    """The type behind `dense<..>`: a tile's, or a `tensor<4xf32>`, the only one that MLIR itself takes there."""
+    if c.token != "tensor":
+        return read_type(c)
+    c.take()
+    c.nest()
+    c.expect("<")
+    found = _tile(c)
+    c.expect(">")
+    c.depth -= 1
+    return found
+
+
 def _aliased_or_opaque_type(c: LiteralCursor) -> Type:
     if c.aliases is not None and c.token in c.aliases.texts:
         found = c.aliases.resolve(c, read_type)
