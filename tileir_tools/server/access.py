@@ -35,11 +35,11 @@ class Access(NamedTuple):
         """
         if not name or "\0" in name:
             raise UsageError(f"{name!r} is no name of a file")
-        below = [os.path.realpath(os.path.join(root, name)) for root in self.roots]
-        inside = [path for path in below if is_inside(path, self.roots)]
-        if not inside:
+        named = [os.path.join(root, name) for root in self.roots]
+        path = os.path.realpath(next(filter(os.path.lexists, named), named[0]))
+        if not is_inside(path, self.roots):
             raise UsageError(f"{name}: outside of {' and '.join(self.roots)}")
-        return next((path for path in inside if os.path.exists(path)), inside[0])
+        return path
 
     def folder(self, name: str | None) -> str:
         """The real path of a folder; the first root where none is named. Raises UsageError."""

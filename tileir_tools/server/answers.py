@@ -57,7 +57,7 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(populate_by_name=True)
 
-    schema_: Annotated[Literal["tileir-mcp/1"], Field(alias="schema")] = "tileir-mcp/1"
+    schema_: Annotated[Literal["tileir-mcp/1"], Field(alias="schema")]
     exit_code: Annotated[int, Field(description="of the same command in a shell")]
     meaning: Annotated[str, Field(description="of the exit code")]
     document_schema: Annotated[
@@ -67,7 +67,7 @@ class Answer(BaseModel):
     document: Annotated[Any, Field(description="the document, or the part that was asked for")]
     truncated: Annotated[bool, Field(description="whether something was left out")]
     left_out: Annotated[list[LeftOut], Field(description="what was left out, and where to go on")]
-    text: Annotated[str, Field(description="what an agent prints as its final response")] = ""
+    text: Annotated[str, Field(description="what an agent prints as its final response")]
     messages: Annotated[list[str], Field(description="warnings and progress")]
 
 
@@ -93,6 +93,7 @@ def answer_of(
     value, cuts = fitted(part_of(document, page.part), page.max_chars, page.part, page.offset)
     schema = document.get("schema") if isinstance(document, dict) else None
     answer = Answer(
+        schema="tileir-mcp/1",
         exit_code=ended.code,
         meaning=meanings.get(ended.code, ""),
         document_schema=schema if isinstance(schema, str) else None,

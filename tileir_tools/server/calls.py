@@ -70,7 +70,8 @@ class Calls:
     def __init__(self, access: Access, timeout: float) -> None:
         self.access = access
         self._timeout = timeout
-        self._limiter = anyio.CapacityLimiter(os.cpu_count() or 1)
+        # One that hangs must not keep a second one waiting.
+        self._limiter = anyio.CapacityLimiter(max(2, os.cpu_count() or 1))
 
     async def run(self, command: Command, say: Say) -> Ended:
         """Run a command to its end.
