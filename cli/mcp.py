@@ -44,7 +44,7 @@ def command(
     Started by the agent's program, not by hand. Needs the extra: pip install 'tileir-tools[mcp]'.
     """
     try:
-        from tileir_tools.server.serving import make_server
+        from tileir_tools.server.serving import serve
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "anyio", "pydantic"):
             raise
@@ -56,4 +56,4 @@ def command(
             raise UsageError(f"--root {root}: no such folder")
     folders = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
     access = Access(folders, write=allow_write, run=allow_run, compile=not no_compile)
-    make_server(access, float(timeout)).run()
+    serve(access, float(timeout))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +19,21 @@ Answer = dict[str, Any]
 _Result = TypeVar("_Result")
 
 SCHEMAS = Path(__file__).resolve().parent.parent / "docs" / "schemas"
+# Number of the call that `call_of` makes.
+CALL = 2
+HELLO: tuple[Answer, ...] = (
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    },
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+)
 _MAIN = "from tileir_tools.cli.tileir import main; main()"
 
 
@@ -33,6 +50,30 @@ def talk(
             return await talking(client)
 
     return anyio.run(session)
+
+
+def started(
+    arguments: list[object], environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """A server to which the test writes messages itself."""
+    return subprocess.Popen(
+        [sys.executable, "-c", _MAIN, "mcp", *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, **(environment or {})},
+    )
+
+
+def send(server: subprocess.Popen[bytes], *messages: Answer) -> None:
+    assert server.stdin is not None
+    server.stdin.write("".join(json.dumps(message) + "\n" for message in messages).encode())
+    server.stdin.flush()
+
+
+def call_of(tool: str, **arguments: object) -> Answer:
+    """The message that calls a tool."""
+    call = {"name": tool, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": CALL, "method": "tools/call", "params": call}
 
 
 async def ask(client: ClientSession, tool: str, **arguments: object) -> Answer:

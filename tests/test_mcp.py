@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -20,7 +22,7 @@ pytest.importorskip("mcp", reason="needs mcp (the extra `mcp`)")
 import anyio
 from agent_f_faults import CASES, build
 from mcp import ClientSession, MCPError
-from mcp_client import Answer, ask, refusal, talk
+from mcp_client import CALL, HELLO, Answer, ask, call_of, refusal, send, started, talk
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -492,13 +494,12 @@ def test_bad_input_is_told_at_its_place_and_the_server_lives(tmp_path: Path) -> 
 
 def _hung_up(pipe: Path, opened: threading.Event, ended: threading.Event) -> None:
     """Waits until somebody reads from a pipe, then until nobody does."""
-    with open(pipe, "wb", buffering=0) as file:
+    with open(pipe, "wb") as file:
         opened.set()
-        try:
-            # More than a pipe holds: writing waits for a reader, and fails where there is none any more.
-            while True:
-                file.write(bytes(1 << 20))
-        except BrokenPipeError:
+        waiting = select.poll()
+        # The writing end of a pipe is in error where nobody reads any more.
+        waiting.register(file, 0)
+        if waiting.poll(60_000):
             ended.set()
 
 
@@ -513,7 +514,7 @@ def test_calls_run_beside_each_other_and_can_be_cancelled(tmp_path: Path) -> Non
             group.start_soon(anyio.to_thread.run_sync, _hung_up, pipe, opened, ended)
             with anyio.CancelScope() as scope:
                 async with anyio.create_task_group() as calls:
-                    # It reads from the pipe for as long as somebody writes to it: without end.
+                    # It reads for as long as somebody has the pipe open for writing.
                     calls.start_soon(client.call_tool, "show", {"file": "pipe"})
                     await anyio.to_thread.run_sync(opened.wait, 60)
                     beside = [await ask(client, "show", file="kernel.mlir")]
@@ -556,37 +557,44 @@ def test_a_call_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     assert said == "stopped: it took longer than 1 s (--timeout)"
 
 
+@pytest.mark.parametrize(("how", "code"), [("hangs up", 0), ("SIGTERM", 143), ("SIGINT", 130)])
+def test_a_server_that_ends_takes_its_calls_with_it(how: str, code: int, tmp_path: Path) -> None:
+    pipe, temporary = tmp_path / "pipe", tmp_path / "temporary"
+    os.mkfifo(pipe)
+    temporary.mkdir()
+    opened, ended = threading.Event(), threading.Event()
+    threading.Thread(target=_hung_up, args=(pipe, opened, ended), daemon=True).start()
+    with started(["--root", tmp_path], {"TMPDIR": str(temporary)}) as server:
+        assert server.stdin is not None
+        send(server, *HELLO, call_of("show", file="pipe"))
+        assert opened.wait(60)
+        assert [path.name[:11] for path in temporary.iterdir()] == ["tileir-mcp-"]
+        if how == "hangs up":
+            server.stdin.close()
+        else:
+            server.send_signal(signal.Signals[how])
+        assert ended.wait(60), "the process of the call still reads"
+        assert server.wait(60) == code
+    assert list(temporary.iterdir()) == []
+
+
 # -- the command ------------------------------------------------------------------------------------
 
 
 def test_the_standard_output_is_the_protocol_alone(tmp_path: Path) -> None:
-    """Every line of the standard output is a message, with a call in which a command prints and complains."""
+    """Every line is a message, also with a call in which commands print, and after what is no JSON."""
     build(CASES[0], tmp_path)
-    hello = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    }
-    call = {"name": "agent_f", "arguments": {"kernel": "matmul", "out": "out", "evidence": False}}
-    messages = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
-    ]  # fmt: skip
-    code = "from tileir_tools.cli.tileir import main; main()"
-    options = ["mcp", "--root", str(tmp_path), "--allow-run", "--allow-write"]
-    command = [sys.executable, "-c", code, *options]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+    with started(["--root", tmp_path, "--allow-run", "--allow-write"]) as server:
         assert server.stdin is not None
         assert server.stdout is not None
-        server.stdin.write("".join(json.dumps(m) + "\n" for m in messages).encode() + b"no JSON\n")
-        server.stdin.flush()
-        seen = []
-        while not any(message.get("id") == 2 for message in seen):
+        server.stdin.write(b"no JSON\n")
+        send(server, *HELLO, call_of("agent_f", kernel="matmul", out="out", evidence=False))
+        seen = [json.loads(server.stdout.readline())]
+        while seen[-1].get("id") != CALL:
             seen.append(json.loads(server.stdout.readline()))
         server.stdin.close()
         assert server.stdout.read() == b""
-        assert server.wait() == 0
+        assert server.wait(60) == 0
     assert all(message["jsonrpc"] == "2.0" for message in seen)
     assert seen[-1]["result"]["structuredContent"]["meaning"] == "a diagnosis"
 

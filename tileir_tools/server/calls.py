@@ -70,6 +70,8 @@ class Calls:
     def __init__(self, access: Access, timeout: float) -> None:
         self.access = access
         self._timeout = timeout
+        self._running: set[anyio.CancelScope] = set()
+        self._idle = anyio.Event()
         # One that hangs must not keep a second one waiting.
         self._limiter = anyio.CapacityLimiter(max(2, os.cpu_count() or 1))
 
@@ -77,8 +79,27 @@ class Calls:
         """Run a command to its end.
 
         Raises:
-            TileIRError: it takes too long, or prints without end.
+            TileIRError: it takes too long, prints without end, or the server ends.
         """
+        with anyio.CancelScope() as scope:
+            self._running.add(scope)
+            try:
+                return await self._run(command, say)
+            finally:
+                self._running.discard(scope)
+                if not self._running:
+                    self._idle.set()
+        raise TileIRError("stopped: the server ends")
+
+    async def close(self) -> None:
+        """End everything that runs, and wait until it has cleared up."""
+        self._idle = anyio.Event()
+        for scope in self._running:
+            scope.cancel()
+        if self._running:
+            await self._idle.wait()
+
+    async def _run(self, command: Command, say: Say) -> Ended:
         async with self._limiter:
             # Removed here: a command that is killed leaves what it has put there.
             folder = tempfile.mkdtemp(prefix="tileir-mcp-")

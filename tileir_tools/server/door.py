@@ -30,6 +30,10 @@ class Door:
         self.access = access
         self._calls = Calls(access, timeout)
 
+    async def close(self) -> None:
+        """End what runs."""
+        await self._calls.close()
+
     async def ask(
         self, ctx: Context[Any, Any], command: Command, page: Page, meanings: Mapping[int, str]
     ) -> Reply:

@@ -293,7 +293,7 @@ class PortingTools:
         page: Page,
         meanings: dict[int, str],
     ) -> Reply:
-        """Run an agent, then read the document that it leaves."""
+        """Run an agent, then read the document at `path` that it leaves."""
         ended = await self._door.run(ctx, command)
         if ended.code not in meanings or (ended.code != 0 and not ended.output):
             raise failed(ended)

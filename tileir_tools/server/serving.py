@@ -6,9 +6,12 @@ Place in the flow: command `tileir mcp` -> **server**; imports the tools, mcp.
 from __future__ import annotations
 
 import inspect
+import os
+import signal
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.types import ToolAnnotations
@@ -34,23 +37,42 @@ _WRITES = ToolAnnotations(
 )
 
 
-def make_server(access: Access, timeout: float) -> MCPServer[Any]:
-    """The server with everything that it offers.
+def serve(access: Access, timeout: float) -> None:
+    """Serve on the standard streams until the client hangs up, or a signal ends the process.
 
     Args:
-        access: what it may do.
+        access: what the server may do.
         timeout: seconds that a call may take.
     """
+    anyio.run(_serve, Door(access, timeout))
+
+
+async def _serve(door: Door) -> None:
+    async with anyio.create_task_group() as group:
+        group.start_soon(_end_on_signal, door)
+        await make_server(door).run_stdio_async()
+        group.cancel_scope.cancel()
+
+
+async def _end_on_signal(door: Door) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for number in signals:
+            await door.close()
+            # Not by an exception: a thread of the protocol waits for the next message, and nothing wakes it.
+            os._exit(128 + number)
+
+
+def make_server(door: Door) -> MCPServer[Any]:
+    """The server with everything that it offers."""
     from tileir_tools import __version__
 
     server: MCPServer[Any] = MCPServer(
         "tileir-tools",
         title="CUDA Tile IR tools",
-        instructions=_INSTRUCTIONS.format(roots=", ".join(access.roots)),
+        instructions=_INSTRUCTIONS.format(roots=", ".join(door.access.roots)),
         version=__version__,
         log_level="WARNING",
     )
-    door = Door(access, timeout)
     kernels, porting = KernelTools(door), PortingTools(door)
     readers: list[Callable[..., Any]] = [kernels.show, kernels.diff, kernels.equal, kernels.verify]
     readers += [kernels.variants, kernels.explain, kernels.what_if, kernels.rules]
