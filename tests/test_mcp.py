@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 from samples import FIXTURES as KERNELS
+from test_agent_a import needs_cutile, needs_torch
 from test_cli import tool
 from test_toolchain import needs_tools
 
@@ -344,6 +346,21 @@ def test_an_agent_does_not_follow_documents_out(tmp_path: Path) -> None:
     assert any("outside of what may be read" in one for one in answer["document"]["missing"])
 
 
+def test_settings_of_the_root_count_and_none_above(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.tileir\n")
+    root = tmp_path / "root"
+    shutil.copytree(ROOT / "examples" / "ir", root)
+    sides = {side: Path(path).name for side, path in PAIR.items()}
+
+    async def talking(client: ClientSession) -> str:
+        return str((await ask(client, "diff", **sides))["document"]["verdict"])
+
+    assert talk(["--root", root], talking) == "FAIL_FIXABLE"
+    levels = "".join(f'{code} = "INFO"\n' for code in ("MEM007", "CVT003", "HNT004"))
+    (root / "tileir.toml").write_text(f"[severity]\n{levels}")
+    assert talk(["--root", root], talking) == "PASS_WITH_NOTES"
+
+
 # -- what it may do ---------------------------------------------------------------------------------
 
 
@@ -434,6 +451,33 @@ def test_agent_a_stops_after_a_step(tmp_path: Path) -> None:
         assert answer["document"] is None
         assert answer["messages"][0].startswith("read")
     assert (tmp_path / "out" / "gemm").is_dir()
+
+
+@needs_cutile
+@needs_torch
+def test_agent_a_from_nothing_to_pass(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES / "project", tmp_path / "project")
+    (tmp_path / "out").mkdir()
+    given = {
+        "kernel": "row_scale",
+        "project": "project",
+        "out": "out",
+        "arch": "sm_100",
+        "evidence": False,
+        "perf_logs": {b: f"project/logs/row_scale_{b}.xml" for b in ("cutile", "pytorch")},
+    }
+
+    async def talking(client: ClientSession) -> list[Answer]:
+        steps = ("variants", "analysis", "gate")
+        return [await ask(client, "agent_a", until=step, **given) for step in steps]
+
+    variants, analysis, gate = talk(["--root", tmp_path, "--allow-run", "--allow-write"], talking)
+    assert variants["document"] is None
+    assert analysis["document"]["kernel_name"] == "row_scale"
+    assert "dump      taken from an earlier run: reference/dumps" in analysis["messages"]
+    assert (gate["exit_code"], gate["meaning"]) == (0, "PASS")
+    assert gate["text"].endswith("VERDICT: PASS\n")
+    assert gate["document"] == analysis["document"]
 
 
 # -- bad input, cancelling, several at a time -------------------------------------------------------
@@ -597,6 +641,38 @@ def test_the_standard_output_is_the_protocol_alone(tmp_path: Path) -> None:
         assert server.wait(60) == 0
     assert all(message["jsonrpc"] == "2.0" for message in seen)
     assert seen[-1]["result"]["structuredContent"]["meaning"] == "a diagnosis"
+
+
+def test_the_schema_is_that_of_answers() -> None:
+    from tileir_tools.server.answers import Answer as Model
+
+    schema = json.loads((ROOT / "docs" / "schemas" / "tileir-mcp-1.json").read_text())
+    own = Model.model_json_schema(by_alias=True, mode="serialization")
+    assert {**schema, "title": own["title"]} == {
+        "$schema": schema["$schema"],
+        "$id": "tileir-tools/tileir-mcp/1",
+        **own,
+    }
+
+
+def test_the_page_names_every_tool() -> None:
+    page = (ROOT / "docs" / "mcp.md").read_text("utf-8")
+    named = re.findall(r"^\| `(\w+)` \|.*\| (?:`([\w/-]+)`|its own) \|$", page, re.MULTILINE)
+    assert {name for name, _ in named} == READERS | {"agent_a", "agent_f"}
+    for _, schema in named:
+        assert (
+            not schema or (ROOT / "docs" / "schemas" / f"{schema.replace('/', '-')}.json").is_file()
+        )
+
+
+def test_nothing_else_imports_it() -> None:
+    code = (
+        "import sys, tileir_tools, tileir_tools.cli.diff, tileir_tools.cli.tileir, tileir_tools.cli.mcp\n"
+        "heavy = ('mcp', 'anyio', 'pydantic')\n"
+        "print([m for m in sys.modules if 'server' in m or m.partition('.')[0] in heavy])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_wrong_usage(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def answer_of(
     value, cuts = fitted(part_of(document, page.part), page.max_chars, page.part, page.offset)
     schema = document.get("schema") if isinstance(document, dict) else None
     answer = Answer(
-        schema="tileir-mcp/1",
+        schema_="tileir-mcp/1",
         exit_code=ended.code,
         meaning=meanings.get(ended.code, ""),
         document_schema=schema if isinstance(schema, str) else None,

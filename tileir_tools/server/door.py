@@ -14,13 +14,11 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from ..errors import TileIRError, UsageError
 from .access import Access
-from .answers import Page, Reply, answer_of, failed, printed
+from .answers import COULD_NOT_RUN, Page, Reply, answer_of, failed, printed
 from .calls import Calls, Command, Ended
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
-
-_COULD_NOT_RUN = 3
 
 
 class Door:
@@ -55,7 +53,7 @@ class Door:
     async def read(self, ctx: Context[Any, Any], path: str) -> Any:
         """The JSON in a file below a root. Raises TileIRError, ToolError: there is none."""
         ended = await self.run(ctx, Command(("read", path)))
-        if ended.code == _COULD_NOT_RUN:
+        if ended.code == COULD_NOT_RUN:
             raise failed(ended)
         try:
             return printed(ended)

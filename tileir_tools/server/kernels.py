@@ -80,7 +80,7 @@ class KernelTools:
         Compares what kernels do, not how they are written: names, order and spelling make no difference. Each
         finding has a rule's code (ask `rules` for its meaning), a severity, a place on both sides and what to
         do. Verdicts and exit codes: PASS 0 (nothing that matters), FAIL_FIXABLE 1 (a CRITICAL finding: wrong
-        results or much slower), PASS_WITH_NOTES 2 (WARN findings), BLOCKED 3 (an input cannot be read). The
+        results or much slower), PASS_WITH_NOTES 2 (only others), BLOCKED 3 (an input cannot be read). The
         document is tileir-diff/1; of many findings, page with part=/entries/0/findings.
         """
         access = self._door.access
@@ -93,7 +93,7 @@ class KernelTools:
         meanings = {
             0: "PASS: nothing that matters differs",
             1: "FAIL_FIXABLE: a CRITICAL finding",
-            2: "PASS_WITH_NOTES: no CRITICAL finding, but WARN ones",
+            2: "PASS_WITH_NOTES: no CRITICAL finding, but others",
             3: "BLOCKED: some file could not be read",
         }
         return await self._door.ask(ctx, command, Page(part, offset, max_chars), meanings)

@@ -222,7 +222,7 @@ class PortingTools:
         validators, the verdict. A call goes on where the last one stopped. Runs the project's tests and writes
         OUT/KERNEL: needs --allow-run and --allow-write. Exit codes: 0 PASS, or the step is done; 1
         FAIL_FIXABLE; 3 BLOCKED, with the reason in messages. The document is tileir-analysis/1, from the step
-        analysis on.
+        analysis on; where it is cut, go on with the tool `document`.
         """
         self._door.need("agent_a", write=True)
         access = self._door.access
@@ -270,7 +270,8 @@ class PortingTools:
         Reads what the pipeline has left in OUT/KERNEL: times, launches, host code, IR. Writes
         OUT/KERNEL/reports: needs --allow-run (its validator is a process) and --allow-write. Verdicts: FIXABLE
         (causes say what to do), ALIGNED (nothing left to fix), BLOCKED (too little to go by). Exit codes: 0 a
-        diagnosis, 1 the validator refuses the reports, 3 BLOCKED. The document is tileir-agent-f/1.
+        diagnosis, 1 the validator refuses the reports, 3 BLOCKED. The document is tileir-agent-f/1; where it
+        is cut, go on with the tool `document`.
         """
         self._door.need("agent_f", write=True)
         access = self._door.access
@@ -293,14 +294,24 @@ class PortingTools:
         page: Page,
         meanings: dict[int, str],
     ) -> Reply:
-        """Run an agent, then read the document at `path` that it leaves."""
+        """Run an agent, then read the document at `path`, where it has written one."""
+        before = _state(path)
         ended = await self._door.run(ctx, command)
         if ended.code not in meanings or (ended.code != 0 and not ended.output):
             raise failed(ended)
         document = None
-        if path is not None and os.path.isfile(path):
+        if path is not None and _state(path) not in (None, before):
             document = await self._door.read(ctx, path)
         return answer_of(ended, document, page, meanings, ended.output)
+
+
+def _state(path: str | None) -> tuple[int, int] | None:
+    """What is another where a file was written anew; None where there is none."""
+    try:
+        found = os.stat(path) if path is not None else None
+    except OSError:
+        return None
+    return (found.st_ino, found.st_mtime_ns) if found is not None else None
 
 
 def _needed(contract: str, kernel: str | None, file: str | None) -> list[str]:
