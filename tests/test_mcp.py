@@ -536,6 +536,35 @@ def test_bad_input_is_told_at_its_place_and_the_server_lives(tmp_path: Path) -> 
     assert verified["document"]["diagnostics"][0]["line"] == 2
 
 
+def test_what_json_or_the_protocol_cannot_say(tmp_path: Path) -> None:
+    """Half of a surrogate pair in an answer, for one, would end the connection."""
+    (tmp_path / "half.json").write_text('{"a": "x\\ud800y", "\\udfff": 1, "n": NaN, "i": -1e999}')
+    (tmp_path / "deep.json").write_text('{"a": ' + "[" * 300 + "]" * 300 + "}")
+    (tmp_path / "error.json").write_text('{"error": "\\ud800"}')
+    (tmp_path / "bytes.json").write_bytes(b'{"a": "\xff"}')
+
+    async def talking(client: ClientSession) -> tuple[list[Any], list[str]]:
+        answers = [
+            await ask(client, "document", file="half.json"),
+            await ask(client, "document", file="deep.json", part="/a" + "/0" * 250),
+            await ask(client, "document", file="error.json"),
+        ]
+        said = [
+            await refusal(client, "document", file="deep.json"),
+            await refusal(client, "document", file="half.json", part="/b"),
+            await refusal(client, "document", file="bytes.json"),
+        ]
+        return [answer["document"] for answer in answers], said
+
+    (half, deep, error), said = talk(["--root", tmp_path], talking)
+    assert half == {"a": "x\\ud800y", "\\udfff": 1, "n": "nan", "i": "-inf"}
+    assert json.dumps(deep) == "[" * 50 + "]" * 50
+    assert error == {"error": "\\ud800"}
+    assert said[0] == "part '' is nested too deeply; ask for a part of it"
+    assert said[1] == "part '/b': there is no 'b'; there is a, \\udfff, n, i"
+    assert said[2].startswith(f"{tmp_path}/bytes.json:1: error: this is no UTF-8 text")
+
+
 def _hung_up(pipe: Path, opened: threading.Event, ended: threading.Event) -> None:
     """Waits until somebody reads from a pipe, then until nobody does."""
     with open(pipe, "wb") as file:

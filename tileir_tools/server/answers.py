@@ -6,6 +6,7 @@ Place in the flow: output of a command -> **answer** -> client; imports `fit`, `
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -13,6 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..errors import UsageError
 from .calls import Ended
 from .fit import fitted, part_of
 
@@ -21,6 +23,8 @@ DEFAULT, LEAST, MOST = 20_000, 1_000, 200_000
 COULD_NOT_RUN = 3
 # Characters of what a command says beside its document, and of one line of that.
 _MOST_TEXT, _MOST_LINE = 4_000, 1_000
+# Levels of lists and objects that the protocol's library can send.
+_DEEPEST = 100
 
 
 # What every tool takes: which part of its document is wanted, and how much of it.
@@ -88,9 +92,12 @@ def answer_of(
         text: what it printed for people.
 
     Raises:
-        UsageError: the document has no such part.
+        UsageError: the document has no such part, or it is nested too deeply to be sent.
     """
-    value, cuts = fitted(part_of(document, page.part), page.max_chars, page.part, page.offset)
+    try:
+        value, cuts = fitted(part_of(document, page.part), page.max_chars, page.part, page.offset)
+    except RecursionError:
+        raise UsageError(f"part '{page.part}' is nested too deeply") from None
     schema = document.get("schema") if isinstance(document, dict) else None
     answer = Answer(
         schema_="tileir-mcp/1",
@@ -98,7 +105,7 @@ def answer_of(
         meaning=meanings.get(ended.code, ""),
         document_schema=schema if isinstance(schema, str) else None,
         part=page.part,
-        document=value,
+        document=_sendable(value, page.part),
         truncated=bool(cuts),
         left_out=[LeftOut(**cut._asdict()) for cut in cuts],
         text=text[-_MOST_TEXT:],
@@ -108,6 +115,25 @@ def answer_of(
     # For clients that read no structured content; without the white space that would cost half as much again.
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return CallToolResult(content=[TextContent(text=text)], structured_content=content)
+
+
+def sendable_text(text: str) -> str:
+    """Text that can be sent: half of a surrogate pair, out of somebody's file, would end the connection."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _sendable(value: Any, part: str, depth: int = 0) -> Any:
+    """A value of JSON that every client can read. Raises UsageError: it is nested too deeply."""
+    if depth > _DEEPEST:
+        raise UsageError(f"part '{part}' is nested too deeply; ask for a part of it")
+    if isinstance(value, str):
+        return sendable_text(value)
+    if isinstance(value, list):
+        return [_sendable(item, part, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {sendable_text(key): _sendable(item, part, depth + 1) for key, item in value.items()}
+    # Python reads numbers that JSON does not have.
+    return value if not isinstance(value, float) or math.isfinite(value) else str(value)
 
 
 def printed(ended: Ended) -> Any:
@@ -121,7 +147,7 @@ def printed(ended: Ended) -> Any:
     except (ValueError, RecursionError):
         raise failed(ended) from None
     if isinstance(document, dict) and ended.code == COULD_NOT_RUN and "error" in document:
-        raise ToolError(str(document["error"]))
+        raise ToolError(sendable_text(str(document["error"])))
     return document
 
 

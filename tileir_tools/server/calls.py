@@ -191,6 +191,7 @@ class _Heard:
 
     async def lines(self) -> None:
         """Hand on each line when it comes."""
+        size = 0
         assert self._process.stderr is not None
         stream = BufferedByteReceiveStream(self._process.stderr)
         while True:
@@ -202,6 +203,9 @@ class _Heard:
                 return None
             except anyio.DelimiterNotFound:
                 return self._stop("stopped: it said a line without end")
+            size += len(line)
+            if size > _MOST_OUTPUT:
+                return self._stop(f"stopped: it said more than {_MOST_OUTPUT >> 20} MiB")
             self.said.append(line.decode("utf-8", "replace"))
             await self._say(self.said[-1])
 

@@ -9,12 +9,13 @@ import functools
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
+import anyio.to_thread
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
 from ..errors import TileIRError, UsageError
 from .access import Access
-from .answers import COULD_NOT_RUN, Page, Reply, answer_of, failed, printed
+from .answers import COULD_NOT_RUN, Page, Reply, answer_of, failed, printed, sendable_text
 from .calls import Calls, Command, Ended
 
 _Parameters = ParamSpec("_Parameters")
@@ -37,7 +38,12 @@ class Door:
     ) -> Reply:
         """The document that a command prints. Raises TileIRError, ToolError."""
         ended = await self.run(ctx, command)
-        return answer_of(ended, printed(ended), page, meanings)
+
+        def answered() -> Reply:
+            return answer_of(ended, printed(ended), page, meanings)
+
+        # Reading and cutting a large document takes a while.
+        return await anyio.to_thread.run_sync(answered)
 
     async def run(self, ctx: Context[Any, Any], command: Command) -> Ended:
         """Run a command, each line that it says as progress. Raises TileIRError."""
@@ -56,7 +62,7 @@ class Door:
         if ended.code == COULD_NOT_RUN:
             raise failed(ended)
         try:
-            return printed(ended)
+            return await anyio.to_thread.run_sync(printed, ended)
         except ToolError:
             raise ToolError(f"{path}: error: no JSON") from None
 
@@ -87,7 +93,7 @@ def told(
         try:
             return await tool(*args, **kwargs)
         except TileIRError as error:
-            raise ToolError(str(error)) from None
+            raise ToolError(sendable_text(str(error))) from None
 
     return asked
 

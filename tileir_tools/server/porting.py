@@ -46,11 +46,11 @@ class PortingTools:
         self,
         ctx: Context[Any, Any],
         project: Project,
-        names: Annotated[list[str], Field(description="operations; none: all")] = [],  # noqa: B006
+        names: Annotated[list[str] | None, Field(description="operations; none: all")] = None,
         arch: Arch = None,
         backends: Annotated[
-            list[str], Field(description="assume that these, and no others, are available")
-        ] = [],  # noqa: B006
+            list[str] | None, Field(description="assume that these, and no others, are available")
+        ] = None,
         part: Part = "",
         offset: Offset = 0,
         max_chars: MaxChars = DEFAULT,
@@ -65,9 +65,9 @@ class PortingTools:
             "--format=json",
             *options(project=self._door.access.folder(project), arch=arch),
         ]
-        words += [f"--backend={backend}" for backend in backends]
+        words += [f"--backend={backend}" for backend in backends or []]
         page = Page(part, offset, max_chars)
-        return await self._door.ask(ctx, Command((*words, "--", *names)), page, _READ)
+        return await self._door.ask(ctx, Command((*words, "--", *(names or []))), page, _READ)
 
     async def wrapper(
         self,
@@ -208,8 +208,9 @@ class PortingTools:
             str | None, Field(description="bound the tests that run, as pytest -k")
         ] = None,
         perf_logs: Annotated[
-            dict[str, str], Field(description="backend -> file of records, in place of measuring")
-        ] = {},  # noqa: B006
+            dict[str, str] | None,
+            Field(description="backend -> file of records, in place of measuring"),
+        ] = None,
         fresh: Annotated[bool, Field(description="dump and measure again")] = False,
         evidence: Annotated[bool, Field(description="compile the reference IR")] = True,
         timeout: Annotated[int, Field(ge=1, description="seconds of each run of tests")] = 1800,
@@ -235,7 +236,9 @@ class PortingTools:
         words += options(until=until, arch=arch, k=None, fresh=fresh, timeout=timeout)
         words += options(no_evidence=not (evidence and access.compile))
         words += [f"-k{select}"] if select is not None else []
-        words += [f"--perf-log={name}={access.path(file)}" for name, file in perf_logs.items()]
+        words += [
+            f"--perf-log={name}={access.path(file)}" for name, file in (perf_logs or {}).items()
+        ]
         has_document = until in ("analysis", "gate")
         path = os.path.join(folder, _ANALYSIS) if has_document else None
         meanings = {
@@ -260,9 +263,9 @@ class PortingTools:
             str | None, Field(description="folder of a manifest: time what-ifs on the GPU")
         ] = None,
         profiles: Annotated[
-            dict[Literal["reference", "generated"], str],
+            dict[Literal["reference", "generated"], str] | None,
             Field(description="side -> file of a profiler, where logs name no kernels"),
-        ] = {},  # noqa: B006
+        ] = None,
         max_chars: MaxChars = DEFAULT,
     ) -> Reply:
         """Agent F: why a ported kernel is slower than its reference, with evidence and a verdict.
@@ -280,7 +283,9 @@ class PortingTools:
         launches = access.folder(run) if run is not None else None
         chosen = options(project=home, out=os.path.dirname(folder), arch=arch, run=launches)
         chosen += options(no_evidence=not (evidence and access.compile))
-        chosen += [f"--profile={side}={access.path(file)}" for side, file in profiles.items()]
+        chosen += [
+            f"--profile={side}={access.path(file)}" for side, file in (profiles or {}).items()
+        ]
         meanings = {0: "a diagnosis", 1: "the validator refuses the reports", 3: "BLOCKED"}
         command = Command(("agent", "f", *chosen, "--", kernel), writes=(folder,), programs="any")
         path = os.path.join(folder, _DIAGNOSIS)

@@ -12,18 +12,19 @@ import sys
 
 import click
 
+from ..errors import TileIRError
 from .guard import Limits, guard
 
 
 def main() -> None:
     """Run `tileir ARGUMENT..` within LIMITS, which are JSON; does not return."""
     # Modules come from where they are installed, not from where we were started.
-    sys.path[:] = [entry for entry in sys.path if entry not in ("", os.getcwd())]
+    sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != os.getcwd()]
     limits = json.loads(sys.argv[1])
     sys.argv = ["tileir", *sys.argv[2:]]
     guard(Limits(tuple(limits["reads"]), tuple(limits["writes"]), limits["programs"]))
     os.chdir(limits["home"])
-    from tileir_tools.cli.running import COULD_NOT_RUN, read_text, run, write_output
+    from tileir_tools.cli.running import COULD_NOT_RUN, error_text, read_text, run, write_output
     from tileir_tools.cli.tileir import command
 
     try:
@@ -31,6 +32,9 @@ def main() -> None:
             write_output(read_text(sys.argv[2]), None)
         else:
             run(command)
+    except TileIRError as error:
+        click.echo(error_text(error), err=True)
+        sys.exit(COULD_NOT_RUN)
     except Exception as error:
         # The client is told what went wrong in a line; the place in our code says nothing to it.
         click.echo(f"error: {type(error).__name__}: {error}", err=True)
