@@ -539,6 +539,7 @@ def test_bad_input_is_told_at_its_place_and_the_server_lives(tmp_path: Path) -> 
 def test_what_json_or_the_protocol_cannot_say(tmp_path: Path) -> None:
     """Half of a surrogate pair in an answer, for one, would end the connection."""
     (tmp_path / "half.json").write_text('{"a": "x\\ud800y", "\\udfff": 1, "n": NaN, "i": -1e999}')
+    (tmp_path / "cut.json").write_text(json.dumps({"schema": "\ud800", "\udfff": [0] * 900}))
     (tmp_path / "deep.json").write_text('{"a": ' + "[" * 300 + "]" * 300 + "}")
     (tmp_path / "error.json").write_text('{"error": "\\ud800"}')
     (tmp_path / "bytes.json").write_bytes(b'{"a": "\xff"}')
@@ -548,7 +549,12 @@ def test_what_json_or_the_protocol_cannot_say(tmp_path: Path) -> None:
             await ask(client, "document", file="half.json"),
             await ask(client, "document", file="deep.json", part="/a" + "/0" * 250),
             await ask(client, "document", file="error.json"),
+            await ask(client, "document", file="cut.json", part="/schema"),
         ]
+        cut = await client.call_tool("document", {"file": "cut.json", "max_chars": 1000})
+        assert cut.structured_content is not None
+        assert cut.structured_content["document_schema"] == "\\ud800"
+        assert [one["part"] for one in cut.structured_content["left_out"]] == ["/\\udfff"]
         said = [
             await refusal(client, "document", file="deep.json"),
             await refusal(client, "document", file="half.json", part="/b"),
@@ -556,10 +562,11 @@ def test_what_json_or_the_protocol_cannot_say(tmp_path: Path) -> None:
         ]
         return [answer["document"] for answer in answers], said
 
-    (half, deep, error), said = talk(["--root", tmp_path], talking)
+    (half, deep, error, schema), said = talk(["--root", tmp_path], talking)
     assert half == {"a": "x\\ud800y", "\\udfff": 1, "n": "nan", "i": "-inf"}
     assert json.dumps(deep) == "[" * 50 + "]" * 50
     assert error == {"error": "\\ud800"}
+    assert schema == "\\ud800"
     assert said[0] == "part '' is nested too deeply; ask for a part of it"
     assert said[1] == "part '/b': there is no 'b'; there is a, \\udfff, n, i"
     assert said[2].startswith(f"{tmp_path}/bytes.json:1: error: this is no UTF-8 text")

@@ -22,10 +22,9 @@ from .fit import fitted, part_of
 DEFAULT, LEAST, MOST = 20_000, 1_000, 200_000
 COULD_NOT_RUN = 3
 # Characters of what a command says beside its document, and of one line of that.
-_MOST_TEXT, _MOST_LINE = 4_000, 1_000
+_MOST_TEXT, MOST_LINE = 4_000, 1_000
 # Levels of lists and objects that the protocol's library can send.
 _DEEPEST = 100
-
 
 # What every tool takes: which part of its document is wanted, and how much of it.
 Part = Annotated[
@@ -103,11 +102,11 @@ def answer_of(
         schema_="tileir-mcp/1",
         exit_code=ended.code,
         meaning=meanings.get(ended.code, ""),
-        document_schema=schema if isinstance(schema, str) else None,
+        document_schema=sendable_text(schema) if isinstance(schema, str) else None,
         part=page.part,
         document=_sendable(value, page.part),
         truncated=bool(cuts),
-        left_out=[LeftOut(**cut._asdict()) for cut in cuts],
+        left_out=[LeftOut(**cut._replace(part=sendable_text(cut.part))._asdict()) for cut in cuts],
         text=text[-_MOST_TEXT:],
         messages=_messages(ended),
     )
@@ -162,7 +161,7 @@ def _messages(ended: Ended) -> list[str]:
     kept: list[str] = []
     left = _MOST_TEXT
     for line in reversed(ended.said):
-        shown = line[:_MOST_LINE]
+        shown = line[:MOST_LINE]
         left -= len(shown)
         if left < 0:
             kept.append(f"{len(ended.said) - len(kept)} lines before that")

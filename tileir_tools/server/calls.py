@@ -68,7 +68,7 @@ class Calls:
     """
 
     def __init__(self, access: Access, timeout: float) -> None:
-        self.access = access
+        self._access = access
         self._timeout = timeout
         self._running: set[anyio.CancelScope] = set()
         self._idle = anyio.Event()
@@ -143,7 +143,7 @@ class Calls:
             writes.append(os.path.realpath(cache))
         return json.dumps(
             {
-                "reads": self.access.roots,
+                "reads": self._access.roots,
                 "writes": writes,
                 "programs": command.programs,
                 "home": self._home(),
@@ -155,7 +155,7 @@ class Calls:
 
         They look for settings in all folders above, and these may not be read.
         """
-        root = self.access.roots[0]
+        root = self._access.roots[0]
         return root if os.path.isfile(os.path.join(root, "tileir.toml")) else "/"
 
 

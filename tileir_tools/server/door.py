@@ -15,7 +15,16 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from ..errors import TileIRError, UsageError
 from .access import Access
-from .answers import COULD_NOT_RUN, Page, Reply, answer_of, failed, printed, sendable_text
+from .answers import (
+    COULD_NOT_RUN,
+    MOST_LINE,
+    Page,
+    Reply,
+    answer_of,
+    failed,
+    printed,
+    sendable_text,
+)
 from .calls import Calls, Command, Ended
 
 _Parameters = ParamSpec("_Parameters")
@@ -52,7 +61,7 @@ class Door:
         async def say(line: str) -> None:
             nonlocal count
             count += 1
-            await ctx.report_progress(count, message=line)
+            await ctx.report_progress(count, message=line[:MOST_LINE])
 
         return await self._calls.run(command, say)
 

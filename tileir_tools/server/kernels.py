@@ -231,7 +231,7 @@ class KernelTools:
         access = self._door.access
         programs = self._door.programs(True)
         if run is not None:
-            self._door.need("run", write=False)
+            self._door.need("run")
             run, programs = access.folder(run), "any"
         taken = {"from": access.path(reference), "arch": arch, "entry": entry}
         chosen = options(**taken, run=run, kernel=kernel, strict=strict)

@@ -233,7 +233,7 @@ class PortingTools:
             "a",
             *options(project=access.folder(project), out=os.path.dirname(folder)),
         ]
-        words += options(until=until, arch=arch, k=None, fresh=fresh, timeout=timeout)
+        words += options(until=until, arch=arch, fresh=fresh, timeout=timeout)
         words += options(no_evidence=not (evidence and access.compile))
         words += [f"-k{select}"] if select is not None else []
         words += [
