@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 from tileir_tools.errors import UsageError
 from tileir_tools.server.fit import SHORTEST, Cut, fitted, part_of
 
+# Those that JSON writes in different ways; the table of all takes a while to load.
+CHARACTERS = 'ab /~\n\t"\\\x00é☃\U0001d11e'
 # Long ones are drawn by their length: drawing each character takes too long.
-TEXTS = st.text(max_size=20) | st.integers(0, 5 * SHORTEST).map(lambda n: 'a\n"é'[: n % 5] * n)
+TEXTS = st.text(CHARACTERS, max_size=20) | st.integers(0, 5 * SHORTEST).map(
+    lambda n: 'a\n"é'[: n % 5] * n
+)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,
     lambda inner: (
@@ -72,7 +76,13 @@ def test_what_fits_is_left_alone(value: Any, most: int) -> None:
         assert found == value
 
 
-@given(st.lists(st.dictionaries(st.sampled_from(["p", "q"]), st.integers() | st.text(max_size=50))))
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["p", "q"]), st.integers() | st.text(CHARACTERS, max_size=50)
+        )
+    )
+)
 def test_lists_of_records_keep_to_the_size(rows: list[dict[str, Any]]) -> None:
     document = {"schema": "x/1", "rows": rows}
     found, _ = fitted(document, 500)

@@ -32,7 +32,7 @@ _CHANGES = {
     "os.truncate": ((0,), None),
     "os.utime": ((0,), 3),
 }
-_STARTS = ("os.exec", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn")
+_STARTS = ("os.exec", "os.spawn", "os.system", "pty.spawn")
 
 
 class Refused(PermissionError):
@@ -70,7 +70,8 @@ def guard(limits: Limits) -> None:
             if folder is None or arguments[folder] == -1:
                 for place in places:
                     _check(arguments[place], limits.writes, True)
-        elif event == "subprocess.Popen":
+        elif event in ("subprocess.Popen", "os.posix_spawn"):
+            # The one starts programs by the other, where it can.
             _check_program(arguments[0], limits.programs)
         elif event in _STARTS and limits.programs != "any":
             raise Refused(1, "the server may not start programs")
