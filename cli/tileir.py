@@ -26,6 +26,7 @@ _COMMANDS = {
     "explain": "explain",
     "graph": "graph",
     "info": "info",
+    "mcp": "mcp",
     "opt": "opt",
     "perf": "perf",
     "print": "print",
