@@ -34,6 +34,14 @@ def parse_location(text: str, aliases: Aliases) -> Location:
     return found
 
 
+def parse_scope(text: str) -> DIScope:
+    """A debug-info scope from its text `#cuda_tile.di_subprogram<..>`. Raises LiteralError."""
+    cursor = LiteralCursor(text)
+    found = _di_node(cursor)
+    cursor.finish()
+    return found
+
+
 def check_unused_aliases(aliases: Aliases) -> Iterator[LiteralError]:
     """What is wrong with the location and debug-info aliases that nothing asked for."""
     used = aliases.resolved()

@@ -79,7 +79,7 @@ def read_type(c: LiteralCursor) -> Type:
 
 
 def read_elements_type(c: LiteralCursor) -> Type:
-    """The type behind `dense<..>`: a tile's, or a `tensor<4xf32>`, the only one that MLIR itself takes there."""
+    """The type behind `dense<..>`: a tile's, or a `tensor<4xf32>`, all that MLIR itself takes."""
     if c.token != "tensor":
         return read_type(c)
     c.take()

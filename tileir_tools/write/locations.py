@@ -68,6 +68,12 @@ class LocationAliases:
         """The lines that define the aliases."""
         return [f"{name} = {self._definition(node)}" for node, name in self._names.items()]
 
+    def written_out(self, node: _Node) -> str:
+        """A node with what it refers to in the place of the aliases."""
+        for part in _parts(node):
+            self._names[part] = self.written_out(part)
+        return self._definition(node)
+
     def _definition(self, node: _Node) -> str:
         name = self._names
         if isinstance(node, DILoc):
@@ -114,6 +120,11 @@ class LocationAliases:
             f"compileUnit = {name[node.compile_unit]}",
         ]
         return [*fields, f"scopeLine = {node.scope_line}"] if node.scope_line else fields
+
+
+def scope_text(scope: DIScope) -> str:
+    """A debug-info scope as one text, without aliases."""
+    return LocationAliases(()).written_out(scope)
 
 
 def _base(node: _Node) -> str:
