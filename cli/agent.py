@@ -7,7 +7,6 @@ to the standard error.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 
 import click

@@ -27,8 +27,8 @@ from .running import output_option, write_output
 def command(words: tuple[str, ...], named: str | None, form: str, output: str | None) -> None:
     """Ask the tables that `tileir scan` wrote to OUT, in DuckDB's SQL.
 
-    The tables are files, contents, entries, memory, hints, comparisons and findings (docs/scan.md). Nothing else can
-    be read, and nothing written.
+    The tables are files, contents, entries, memory, hints, comparisons and findings (docs/scan.md). Nothing
+    else can be read, and nothing written.
 
     \b
     Names: duplicates, errors, hints-by-arch, lost-tma, variants, verdicts.

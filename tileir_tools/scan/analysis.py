@@ -1,7 +1,8 @@
 """What a worker does: contents to tables of facts, pairs of entries to tables of findings.
 
-Place in the flow: facts and findings -> tables; imports `analyze`, `verify`, `diff`, `bridges.arrow`. Everything
-here gets bytes and gives tables, so that workers need neither the files nor the folder that is written.
+Place in the flow: facts and findings -> tables; imports `analyze`, `verify`, `diff`, `bridges.arrow`.
+Everything here gets bytes and gives tables, so that workers need neither the files nor the folder that is
+written.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Which entry of the reference an entry of the scanned files is to be compared with.
 
 Place in the flow: facts -> pairs, before findings; imports `analysis`, `read.search`. Entries correspond as
-`tileir-diff` has it: equal symbols, then equal names with equal constants, then equal names, then equal names
-behind an alias; last, equal bodies modulo sizes. Of several that correspond, the one whose file stands at the same
-place below its folder is taken, then the one that is equal at the finest level, then the first.
+`tileir-diff` has it: equal symbols, then equal names with equal constants, then equal names, then equal
+names behind an alias; last, equal bodies modulo sizes. Of several that correspond, the one whose file stands
+at the same place below its folder is taken, then the one that is equal at the finest level, then the first.
 """
 
 from __future__ import annotations

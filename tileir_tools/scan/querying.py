@@ -1,7 +1,7 @@
 """Questions to the tables of a scan, in SQL.
 
-Place in the flow: tables -> answers; imports `store`, `named`, `bridges.tables`, and duckdb where it is used. The
-database is in memory and sees nothing but the tables: no file can be read or written from SQL.
+Place in the flow: tables -> answers; imports `store`, `named`, `bridges.tables`, and duckdb where it is used.
+The database is in memory and sees nothing but the tables: no file can be read or written from SQL.
 """
 
 from __future__ import annotations

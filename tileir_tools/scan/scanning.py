@@ -1,9 +1,9 @@
 """A scan: folders of dumps to tables.
 
 Place in the flow: bytes -> Module -> facts -> findings -> **tables**; imports `reading`, `sharing`, `analysis`,
-`matching`, `store`. This process finds files, reads and hashes them, and writes; workers get contents and give
-tables. Contents that are known, from this scan or the last, are not looked at again, nor are files read again whose
-size and time of change are those that were written down.
+`matching`, `store`. This process finds files, reads and hashes them, and writes; workers get contents and
+give tables. Contents that are known, from this scan or the last, are not looked at again, nor are files read
+again whose size and time of change are those that were written down.
 """
 
 from __future__ import annotations

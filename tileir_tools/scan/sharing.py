@@ -1,7 +1,7 @@
 """Sharing work out: this process, processes of our own, or any executor; workers may die.
 
-Place in the flow: below `scanning`; imports `errors`. A worker that is killed takes nothing with it: what it was
-at is done again, one item at a time, so that an item that kills every worker is found and told apart.
+Place in the flow: below `scanning`; imports `errors`. A worker that is killed takes nothing with it: what it
+was at is done again, one item at a time, so that an item that kills every worker is found and told apart.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Workers:
         self, batches: Iterable[Sequence[_Item]], work: Work[_Item, _Result], executor: Executor
     ) -> Iterator[_Result]:
         for batch, future in _shared(batches, work, executor, _AHEAD):
-            error = future.exception()
+            error = _error_of(future)
             if error is None:
                 yield future.result()
             elif _killed_workers(error) and len(batch) > 1:
@@ -92,7 +92,7 @@ class Workers:
             with _processes(self._jobs) as pool:
                 # Few at a time: what one of them dies at is done again by a single one.
                 for batch, future in _shared(rest, work, pool, self._jobs + 2):
-                    error = future.exception()
+                    error = _error_of(future)
                     if error is None:
                         yield future.result()
                     elif isinstance(error, BrokenExecutor):
@@ -139,7 +139,8 @@ def _shared(
 
 
 def _error_of(future: Future[_Result]) -> BaseException | None:
-    return None if future.cancelled() else future.exception()
+    """What went wrong; Dask cancels what it cannot do any more."""
+    return CancelledError("cancelled") if future.cancelled() else future.exception()
 
 
 def _alone(item: _Item, work: Work[_Item, _Result]) -> _Result:

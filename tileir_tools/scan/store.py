@@ -2,10 +2,10 @@
 
 Place in the flow: below `scanning`; imports `errors`, `files`, `bridges.arrow`, and pyarrow where it is used.
 
-A part is a folder `parts/NUMBER` with the tables of some contents, written under another name and renamed: it is
-there as a whole or not at all. At the end of a scan the tables of the last one and all parts become the new tables,
-without what no file has any more. Of rows about one thing those of the latest part count, so that a scan that is
-killed at any moment leaves a folder from which the next one goes on.
+A part is a folder `parts/NUMBER` with the tables of some contents, written under another name and renamed: it
+is there as a whole or not at all. At the end of a scan the tables of the last one and all parts become the
+new tables, without what no file has any more. Of rows about one thing those of the latest part count, so
+that a scan that is killed at any moment leaves a folder from which the next one goes on.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from ..bridges.arrow import arrow_schema, arrow_table, import_arrow
-from ..bridges.tables import TABLES, TABLES_VERSION
+from ..bridges.arrow import arrow_schema, import_arrow
+from ..bridges.tables import TABLES_VERSION
 from ..errors import InputError, UsageError
 from ..files import make_folder, write_file
 from .analysis import PAIR_KEY, Tables, joined
@@ -293,9 +293,3 @@ def _write(tables: Iterable[pyarrow.Table], name: str, folder: str) -> None:
             if table.num_rows:
                 writer.write_table(table.cast(schema))
     os.replace(unfinished, path)
-
-
-def empty_table(name: str) -> pyarrow.Table:
-    """A table without rows."""
-    assert name in TABLES
-    return arrow_table(name, [])
