@@ -120,8 +120,11 @@ def _clean(value: Any) -> Any:
     """A value whose texts can be written."""
     if isinstance(value, str):
         return writable(value)
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list):
         return [_clean(item) for item in value]
+    if isinstance(value, tuple):
+        # A key of a map and its value, which Arrow wants as a tuple.
+        return tuple(_clean(item) for item in value)
     if isinstance(value, dict):
         return {_clean(key): _clean(item) for key, item in value.items()}
     return value

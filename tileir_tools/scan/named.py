@@ -23,10 +23,12 @@ NAMED: dict[str, Named] = {
             select content, module, entry, count(*) filter (may_use_tma) as operations
             from memory group by all
         )
-        select e.function, e.symbol, f.path, f.member, g.path as reference_path,
+        select e.signature, f.path, f.member, g.path as reference_path,
                coalesce(r.operations, 0) as reference_tma, coalesce(s.operations, 0) as tma
         from comparisons c
         join entries e using (content, module, entry)
+        join entries p on (p.content, p.module, p.entry)
+                        = (c.reference_content, c.reference_module, c.reference_entry)
         join (select content, min(path) as path, min(member) as member from files
               where side = 'scanned' group by content) f using (content)
         join (select content, min(path) as path from files
@@ -35,6 +37,8 @@ NAMED: dict[str, Named] = {
         left join tma r on (r.content, r.module, r.entry)
                          = (c.reference_content, c.reference_module, c.reference_entry)
         where coalesce(s.operations, 0) < coalesce(r.operations, 0)
+          -- One name with other constants or formats is another configuration, not a loss.
+          and (c.matched_by <> 'function' or e.convention <> p.convention)
         order by all
         """,
     ),
@@ -47,13 +51,13 @@ NAMED: dict[str, Named] = {
         """,
     ),
     "variants": Named(
-        "kernels with the number of their variants: structures, sizes, number formats, hints",
+        "kernels with the number of their variants: structures, bodies, these with sizes, formats, hints",
         """
         select real_function, count(*) as entries,
                count(distinct fingerprint_structure) as structures,
                count(distinct fingerprint_sizes) as bodies,
-               count(distinct fingerprint_dtype) as sizes,
-               count(distinct fingerprint_hints) as formats,
+               count(distinct fingerprint_dtype) as with_sizes,
+               count(distinct fingerprint_hints) as with_formats,
                count(distinct fingerprint_names) as with_hints
         from entries group by all order by entries desc, real_function
         """,

@@ -42,6 +42,8 @@ def query(out: str | os.PathLike[str], sql: str) -> Answer:
 
     try:
         result = connection.execute(sql)
+        if result is None:
+            raise UsageError("SQL: nothing is asked")
         columns = tuple(about[0] for about in result.description or ())
         return Answer(columns, result.fetchall())
     except duckdb.Error as error:
