@@ -252,6 +252,44 @@ def test_a_killed_scan_goes_on_where_it_was(
     )
 
 
+INTERRUPTED = """
+import os, signal, sys
+from contextlib import contextmanager
+from pathlib import Path
+from tileir_tools.cli import scan as scan_command
+from tileir_tools.cli.tileir import main
+from tileir_tools.scan import scanning, store
+store._PART_ROWS = scanning._BATCH = 4
+
+@contextmanager
+def bar():
+    def progress(step, done, total):
+        if list(Path("out").glob("parts/*/contents.parquet")):
+            os.kill(0, signal.SIGINT)
+    yield progress
+
+if __name__ == "__main__":
+    scan_command.bar = bar
+    main()
+"""
+
+
+def test_an_interrupt_says_nothing_and_loses_nothing(
+    here: tuple[Summary, dict[str, list[str]]], dumps: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED)
+    words = ["scan", str(dumps), "-o", "out", "--arch", "sm_100", "--reference", str(VARIANTS)]
+    # A terminal interrupts all processes of the group, the workers too.
+    done = subprocess.run(
+        [sys.executable, "interrupted.py", *words, "--jobs", "2"],
+        check=False, cwd=tmp_path, capture_output=True, start_new_session=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, b"", b"")
+    summary = scanned(dumps, tmp_path / "out")
+    assert 0 < summary.analyzed < here[0].analyzed
+    assert rows_of(tmp_path / "out") == here[1]
+
+
 class Killed(BaseException):
     """Nothing runs after this: what would be renamed later is not."""
 
@@ -552,7 +590,8 @@ def test_hostile_names_and_links_reach_nothing(tmp_path: Path) -> None:
     scan([folder], tmp_path / "out")
     rows = table(tmp_path / "out", "files")
     assert [row["member"] for row in rows] == [
-        "../../evil.mlir", "/tmp/evil.mlir", "new\nline\x1b[2J.mlir", "\\udcff.mlir", "twice.mlir", "twice.mlir",
+        "../../evil.mlir", "/tmp/evil.mlir", "new\nline\x1b[2J.mlir", "\\udcff.mlir",
+        "twice.mlir", "twice.mlir",
     ]  # fmt: skip
     assert {row["symbol"] for row in table(tmp_path / "out", "entries")} == {
         f"k{k}" for k in range(5)

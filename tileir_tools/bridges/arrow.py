@@ -7,6 +7,7 @@ are those of `tables`, which `tileir scan` writes too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..analyze import analyze, demangle
@@ -79,6 +80,7 @@ def import_arrow() -> Any:
     return pyarrow
 
 
+@cache
 def arrow_schema(name: str) -> pyarrow.Schema:
     """The schema of a table of `tables`; what stands in a column is its field's metadata."""
     arrow = import_arrow()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import multiprocessing.connection
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -155,11 +156,15 @@ def _alone(item: _Item, work: Work[_Item, _Result]) -> _Result:
 
 
 def _processes(jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(jobs, initializer=_end_with_parent)
+    return ProcessPoolExecutor(jobs, initializer=_follow_parent)
 
 
-def _end_with_parent() -> None:
-    """End this process when its parent was killed; by itself it would wait for work for ever."""
+def _follow_parent() -> None:
+    """End this process when its parent was killed: by itself it would wait for work for ever.
+
+    An interrupt is the parent's affair, which then asks for no more work.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
     sentinel = parent.sentinel

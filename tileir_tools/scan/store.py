@@ -57,6 +57,7 @@ class Store:
     def __init__(self, folder: str):
         self.folder = folder
         self._pending: list[Tables] = []
+        self._rows = 0
         self._owners = {kind: self._owned_keys(*kind) for kind in (CONTENT, PAIR)}
 
     # -- what is there ------------------------------------------------------------------------------
@@ -111,20 +112,16 @@ class Store:
     def add(self, tables: Tables) -> None:
         """Take rows; they are written with others, `flush` at the latest."""
         self._pending.append(tables)
-        rows = sum(
-            t[n].num_rows
-            for t in self._pending
-            for n in ("contents", "comparisons", "files")
-            if n in t
-        )
-        if rows >= _PART_ROWS:
+        counted = ("contents", "comparisons", "files")
+        self._rows += sum(tables[name].num_rows for name in counted if name in tables)
+        if self._rows >= _PART_ROWS:
             self.flush()
 
     def flush(self) -> None:
         """Write what was taken as a part. Raises InputError."""
         if not self._pending:
             return
-        tables, self._pending = joined(self._pending), []
+        tables, self._pending, self._rows = joined(self._pending), [], 0
         last = self._sources()[-1]
         number = int(os.path.basename(last)) + 1 if last != self.folder else 0
         parts = os.path.join(self.folder, _PARTS)
