@@ -47,14 +47,18 @@ def bar() -> Iterator[Callable[[str, int, int], None] | None]:
     if sys.stderr.isatty():
         try:
             from rich.console import Console  # type: ignore[import-not-found, unused-ignore]
-            from rich.progress import MofNCompleteColumn, Progress  # type: ignore[import-not-found, unused-ignore]
+            from rich.progress import (  # type: ignore[import-not-found, unused-ignore]
+                MofNCompleteColumn,
+                Progress,
+                TaskID,
+            )
         except ImportError:
             pass
         else:
             console = Console(stderr=True)
             columns = (*Progress.get_default_columns(), MofNCompleteColumn())
             with Progress(*columns, console=console, transient=True) as progress:
-                tasks: dict[str, object] = {}
+                tasks: dict[str, TaskID] = {}
 
                 def show(step: str, done: int, total: int) -> None:
                     if step not in tasks:

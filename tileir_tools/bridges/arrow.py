@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..analyze import analyze, demangle
@@ -71,7 +72,7 @@ def to_pandas(
 # -- Arrow ------------------------------------------------------------------------------------------
 
 
-def import_arrow() -> Any:
+def import_arrow() -> ModuleType:
     """The module pyarrow. Raises UsageError: it is not installed."""
     try:
         import pyarrow
@@ -84,23 +85,26 @@ def import_arrow() -> Any:
 def arrow_schema(name: str) -> pyarrow.Schema:
     """The schema of a table of `tables`; what stands in a column is its field's metadata."""
     arrow = import_arrow()
-    return arrow.schema(
+    schema: pyarrow.Schema = arrow.schema(
         [
             arrow.field(column.name, _arrow_type(column.form), metadata={"about": column.about})
             for column in TABLES[name]
         ]
     )
+    return schema
 
 
 def arrow_table(name: str, rows: Iterable[Row]) -> pyarrow.Table:
     """Rows as a table of `tables`."""
     arrow = import_arrow()
     rows, schema = list(rows), arrow_schema(name)
+    table: pyarrow.Table
     try:
-        return arrow.Table.from_pylist(rows, schema=schema)
+        table = arrow.Table.from_pylist(rows, schema=schema)
     except UnicodeEncodeError:
         # Halves of surrogate pairs, from names of files and out of sources, are no characters.
-        return arrow.Table.from_pylist([_clean(row) for row in rows], schema=schema)
+        table = arrow.Table.from_pylist([_clean(row) for row in rows], schema=schema)
+    return table
 
 
 def _arrow_type(form: Any) -> Any:

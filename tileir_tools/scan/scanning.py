@@ -12,7 +12,7 @@ import hashlib
 import os
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -169,7 +169,7 @@ class _Scan:
             self._store.add({"files": arrow_table("files", own)})
             self._progress("files", number + 1, len(found))
 
-    def _file(self, path: str) -> Iterator[Content]:
+    def _file(self, path: str) -> Generator[Content, None, list[Row]]:
         """The unknown contents of a file; returns its rows."""
         about = _about(path)
         before = self._before.get(about["path"], ())
@@ -242,7 +242,7 @@ class _Scan:
     # -- the end ------------------------------------------------------------------------------------
 
     def finish(
-        self, matches: list[Match], alone: list[EntryKey], about: dict[str, object]
+        self, matches: list[Match], alone: list[EntryKey], about: Mapping[str, object]
     ) -> Summary:
         """Make the tables, and sum up."""
         pairs = {_pair(found) for found in matches}

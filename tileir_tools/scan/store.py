@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +62,7 @@ class Store:
 
     # -- what is there ------------------------------------------------------------------------------
 
-    def keys(self, kind: tuple[str, Sequence[str]]) -> set[Key]:
+    def keys(self, kind: tuple[str, tuple[str, ...]]) -> set[Key]:
         """The things that are written down."""
         return set(self._owners[kind])
 
@@ -144,7 +144,7 @@ class Store:
         files: pyarrow.Table,
         pairs: set[Key],
         unmatched: pyarrow.Table,
-        about: dict[str, object],
+        about: Mapping[str, object],
     ) -> None:
         """Make the tables of this scan.
 
@@ -177,7 +177,7 @@ class Store:
 
 
 @contextmanager
-def opened(folder: str, about: dict[str, object]) -> Iterator[Store]:
+def opened(folder: str, about: Mapping[str, object]) -> Iterator[Store]:
     """The folder of a scan, made where it is not there; no other scan can write it meanwhile.
 
     Args:
@@ -230,14 +230,14 @@ def about_text(folder: str) -> str:
     return json.dumps(read_about(folder), indent=2, ensure_ascii=False)
 
 
-def write_about(folder: str, about: dict[str, object]) -> None:
+def write_about(folder: str, about: Mapping[str, object]) -> None:
     """Write `scan.json`. Raises InputError."""
     content = {"schema": SCAN_SCHEMA, "tables_version": TABLES_VERSION, **about}
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     write_file(text.encode("utf-8", "backslashreplace"), os.path.join(folder, SCAN_FILE))
 
 
-def _check_ours(folder: str, about: dict[str, object]) -> None:
+def _check_ours(folder: str, about: Mapping[str, object]) -> None:
     if not os.listdir(folder):
         return
     if not os.path.exists(os.path.join(folder, SCAN_FILE)):
