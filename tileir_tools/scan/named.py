@@ -29,8 +29,9 @@ NAMED: dict[str, Named] = {
         join entries e using (content, module, entry)
         join entries p on (p.content, p.module, p.entry)
                         = (c.reference_content, c.reference_module, c.reference_entry)
-        join (select content, min(path) as path, min(member) as member from files
-              where side = 'scanned' group by content) f using (content)
+        join (select content, first(path order by path, member) as path,
+                     first(member order by path, member) as member
+              from files where side = 'scanned' group by content) f using (content)
         join (select content, min(path) as path from files
               where side = 'reference' group by content) g on g.content = c.reference_content
         left join tma s using (content, module, entry)
