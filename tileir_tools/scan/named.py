@@ -79,8 +79,8 @@ NAMED: dict[str, Named] = {
     "verdicts": Named(
         "how entries compare with the reference (--reference), by the codes of the findings",
         """
-        select coalesce(verdict, 'no reference') as verdict, array_to_string(codes, ' ') as codes,
-               count(*) as entries
+        select coalesce(verdict, 'no reference') as verdict,
+               coalesce(array_to_string(codes, ' '), '') as codes, count(*) as entries
         from comparisons group by all order by entries desc, verdict, codes
         """,
     ),
