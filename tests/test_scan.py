@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -108,6 +110,22 @@ def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown arch 'sm_1'"):
         scan([MATMUL], tmp_path / "new", arch="sm_1")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_full_disk_is_an_error_and_the_next_scan_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    out = tmp_path / "out"
+    for name, place in (("rename", "parts"), ("replace", "scan.json"), ("makedirs", "")):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, name, full)
+            with pytest.raises(InputError, match=rf"{place}: error: .*No space left on device"):
+                scan([MATMUL], out)
+    assert scan([MATMUL], out).entries == 1
+    assert sorted(p.suffix for p in out.iterdir()) == [".json", *[".parquet"] * 7]
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ..bridges.arrow import arrow_schema, import_arrow
@@ -125,15 +126,13 @@ class Store:
         last = self._sources()[-1]
         number = int(os.path.basename(last)) + 1 if last != self.folder else 0
         parts = os.path.join(self.folder, _PARTS)
-        try:
+        target = os.path.join(parts, f"{number:08}")
+        with _writing(parts):
             os.makedirs(parts, exist_ok=True)
             unfinished = tempfile.mkdtemp(dir=parts, prefix=_UNFINISHED)
             for name, table in tables.items():
                 _write([table], name, unfinished)
-            target = os.path.join(parts, f"{number:08}")
             os.rename(unfinished, target)
-        except OSError as error:
-            raise InputError(f"{parts}: error: cannot be written: {error.strerror}") from None
         for kind in (CONTENT, PAIR):
             if kind[0] in tables:
                 keys = _keys(tables[kind[0]], kind[1])
@@ -161,8 +160,7 @@ class Store:
         order = ("contents", "comparisons", "entries", "memory", "hints", "findings")
         for name in order:
             more = [unmatched] if name == "comparisons" else []
-            tables = [*self._current(name, kept[_ABOUT[name]]), *more]
-            _write(tables, name, self.folder)
+            _write(chain(self._current(name, kept[_ABOUT[name]]), more), name, self.folder)
         _write([files], "files", self.folder)
         write_about(self.folder, {**about, "complete": True})
         self._drop_parts()
@@ -238,7 +236,7 @@ def write_about(folder: str, about: Mapping[str, object]) -> None:
 
 
 def _check_ours(folder: str, about: Mapping[str, object]) -> None:
-    if not os.listdir(folder):
+    if all(name.startswith(_UNFINISHED) for name in os.listdir(folder)):
         return
     if not os.path.exists(os.path.join(folder, SCAN_FILE)):
         raise UsageError(f"{folder}: not empty, and no folder of a scan")
@@ -279,14 +277,25 @@ def _read(folder: str, name: str, columns: Sequence[str] | None = None) -> pyarr
 
 
 def _write(tables: Iterable[pyarrow.Table], name: str, folder: str) -> None:
-    """Write a table whole or not at all."""
+    """Write a table whole or not at all. Raises InputError."""
     from pyarrow import parquet
 
     schema = arrow_schema(name)
     path = os.path.join(folder, f"{name}.parquet")
     unfinished = os.path.join(folder, f"{_UNFINISHED}{name}.parquet")
-    with parquet.ParquetWriter(unfinished, schema, compression="zstd") as writer:
-        for table in tables:
-            if table.num_rows:
-                writer.write_table(table.cast(schema))
-    os.replace(unfinished, path)
+    with _writing(path):
+        with parquet.ParquetWriter(unfinished, schema, compression="zstd") as writer:
+            for table in tables:
+                if table.num_rows:
+                    writer.write_table(table.cast(schema))
+        os.replace(unfinished, path)
+
+
+@contextmanager
+def _writing(path: str) -> Iterator[None]:
+    """Raises InputError, naming what was to be written, for what the file system says."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{path}: error: cannot be written: {reason}") from None
