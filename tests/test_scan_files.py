@@ -85,6 +85,17 @@ def test_mistakes_of_our_own_stop_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     )  # fmt: skip
 
 
+def test_numbers_that_no_table_holds_stop_nothing(tmp_path: Path) -> None:
+    tile = "tile<1073741824x1073741824x1073741824xf16>"
+    text = f"entry @k() {{\n  %0 = constant <f16: 0.0> : {tile}\n  return\n}}\n"
+    (tmp_path / "huge.mlir").write_text(text)
+    scan([tmp_path / "huge.mlir", MATMUL], tmp_path / "out")
+    found = errors(tmp_path / "out")
+    assert found[MATMUL.name] == (None,) * 5
+    assert found["huge.mlir"][0] == "internal"
+    assert found["huge.mlir"][4].startswith("OverflowError: ")
+
+
 def test_what_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_MOST_BYTES", 3000)
     folder = tmp_path / "dumps"

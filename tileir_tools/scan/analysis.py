@@ -7,8 +7,7 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..analyze import analyze
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 # Table name -> table.
 Tables = dict[str, "pyarrow.Table"]
+# Table name -> rows.
+Rows = dict[str, list[Row]]
 
 # What contents are called while they are read: equal contents have many names.
 _NAME = "input"
@@ -66,12 +67,17 @@ def joined(many: Sequence[Tables]) -> Tables:
 
 def analyze_contents(contents: Sequence[Content], arch: str | None) -> Tables:
     """Tables `contents`, `entries`, `memory` and `hints`. Errors are in `contents`: nothing is raised."""
-    return joined([_guarded(partial(_analyze, item, arch), item) for item in contents])
+    many = [_analyzed(item, arch) for item in contents]
+    try:
+        return _tables(many)
+    except Exception:
+        # Some content states what no table holds, such as a size beyond 64 bits; which one, it says alone.
+        return joined([_tables_of_one(item, rows) for item, rows in zip(contents, many)])
 
 
 def lost_contents(contents: Sequence[Content], why: str) -> Tables:
     """The tables for contents on which a worker died."""
-    return joined([_failed(item, "worker", why) for item in contents])
+    return _tables([_failed(item, "worker", why) for item in contents])
 
 
 def cached_content(content: Content, cached: Cached) -> Tables:
@@ -81,39 +87,50 @@ def cached_content(content: Content, cached: Cached) -> Tables:
         "producer": f"tileiras {cached.compiler}" if cached.compiler else None,
         "symbols": cached.symbols,
     }
-    return {"contents": arrow_table("contents", [{**_about(content), **row}])}
+    return _tables([{"contents": [{**_about(content), **row}]}])
 
 
-def _guarded(work: Callable[[], Tables], item: Content) -> Tables:
-    """The tables, also where this project has a mistake or memory is short: one file stops no scan."""
+def _tables(many: Sequence[Rows]) -> Tables:
+    names = dict.fromkeys(name for rows in many for name in rows)
+    return {n: arrow_table(n, [row for rows in many for row in rows.get(n, ())]) for n in names}
+
+
+def _tables_of_one(item: Content, rows: Rows) -> Tables:
     try:
-        return work()
+        return _tables([rows])
+    except Exception as error:
+        return _tables([_failed(item, "internal", f"{type(error).__name__}: {error}")])
+
+
+def _analyzed(item: Content, arch: str | None) -> Rows:
+    """The rows, also where this project has a mistake or memory is short: one file stops no scan."""
+    try:
+        return _analyze(item, arch)
     except Exception as error:
         return _failed(item, "internal", f"{type(error).__name__}: {error}")
 
 
-def _failed(item: Content, kind: str, message: str) -> Tables:
-    row = {**_about(item), "error_kind": kind, "error": message}
-    return {"contents": arrow_table("contents", [row])}
+def _failed(item: Content, kind: str, message: str) -> Rows:
+    return {"contents": [{**_about(item), "error_kind": kind, "error": message}]}
 
 
 def _about(item: Content) -> Row:
     return {"content": item.content, "bytes": len(item.data)}
 
 
-def _analyze(item: Content, arch: str | None) -> Tables:
+def _analyze(item: Content, arch: str | None) -> Rows:
     row = _about(item)
     try:
         modules = parse_all(item.data, _NAME)
     except TileIRError as error:
-        return {"contents": arrow_table("contents", [{**row, **_error_columns(error, item.data)}])}
-    rows: dict[str, list[Row]] = {"entries": [], "memory": [], "hints": []}
+        return {"contents": [{**row, **_error_columns(error, item.data)}]}
+    rows: Rows = {"contents": [row], "entries": [], "memory": [], "hints": []}
     for number, module in enumerate(modules):
         facts = analyze(module, arch, with_fingerprints=True)
         for name, found in fact_rows(facts, item.content, number).items():
             rows[name] += found
     row.update(_content_columns(item.data, modules))
-    return {name: arrow_table(name, found) for name, found in {"contents": [row], **rows}.items()}
+    return rows
 
 
 def _content_columns(data: bytes, modules: list[Module]) -> Row:
@@ -193,7 +210,7 @@ def _compare(task: Task, arch: str | None) -> Tables:
     try:
         generated = parse_all(task.data, _NAME)
         reference = parse_all(task.reference_data, _NAME)
-        rows: dict[str, list[Row]] = {"comparisons": [], "findings": []}
+        rows: Rows = {"comparisons": [], "findings": []}
         for key, other, matched_by in task.pairs:
             found = _findings(
                 reference[other.module], other.entry, generated[key.module], key.entry, arch
@@ -203,7 +220,7 @@ def _compare(task: Task, arch: str | None) -> Tables:
             keys = {name: row[name] for name in PAIR_KEY}
             rows["comparisons"].append(row)
             rows["findings"] += [{**keys, "number": n, **r} for n, r in enumerate(found[1])]
-        return {name: arrow_table(name, found) for name, found in rows.items()}
+        return _tables([rows])
     except Exception as error:
         # As for facts: what goes wrong with one pair stops no scan.
         return _not_compared(task, f"{type(error).__name__}: {error}")

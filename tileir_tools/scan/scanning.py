@@ -166,7 +166,7 @@ class _Scan:
                 rows[path] = yield from self._file(path)
             own = [{**row, "side": side, "root": writable(root)} for row in rows[path]]
             self._files += own
-            self._store.add({"files": arrow_table("files", own)})
+            self._store.add_files(own)
             self._progress("files", number + 1, len(found))
 
     def _file(self, path: str) -> Generator[Content, None, list[Row]]:

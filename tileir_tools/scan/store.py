@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ..bridges.arrow import arrow_schema, import_arrow
+from ..bridges.arrow import arrow_schema, arrow_table, import_arrow
 from ..bridges.tables import TABLES_VERSION
 from ..errors import InputError, UsageError
 from ..files import make_folder, write_file
@@ -35,8 +35,8 @@ _PARTS = "parts"
 # How names of what is not finished, or of no use any more, begin.
 _UNFINISHED = ".tileir-"
 
-# So many rows of contents, or of comparisons, or files make a part.
-_PART_ROWS = 256
+# So many contents and comparisons, or so many files, make a part.
+_PART_ROWS = 1024
 
 # Key of a thing: its table, and the columns that name it; the other tables hold rows about these things.
 CONTENT, PAIR = ("contents", ("content",)), ("comparisons", PAIR_KEY)
@@ -58,6 +58,7 @@ class Store:
     def __init__(self, folder: str):
         self.folder = folder
         self._pending: list[Tables] = []
+        self._pending_files: list[dict[str, Any]] = []
         self._rows = 0
         self._owners = {kind: self._owned_keys(*kind) for kind in (CONTENT, PAIR)}
 
@@ -113,16 +114,24 @@ class Store:
     def add(self, tables: Tables) -> None:
         """Take rows; they are written with others, `flush` at the latest."""
         self._pending.append(tables)
-        counted = ("contents", "comparisons", "files")
-        self._rows += sum(tables[name].num_rows for name in counted if name in tables)
+        self._rows += sum(tables[n].num_rows for n in ("contents", "comparisons") if n in tables)
         if self._rows >= _PART_ROWS:
+            self.flush()
+
+    def add_files(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Take rows of `files`, as `add`."""
+        self._pending_files += rows
+        if len(self._pending_files) >= _PART_ROWS:
             self.flush()
 
     def flush(self) -> None:
         """Write what was taken as a part. Raises InputError."""
+        if self._pending_files:
+            self._pending.append({"files": arrow_table("files", self._pending_files)})
         if not self._pending:
             return
-        tables, self._pending, self._rows = joined(self._pending), [], 0
+        tables = joined(self._pending)
+        self._pending, self._pending_files, self._rows = [], [], 0
         last = self._sources()[-1]
         number = int(os.path.basename(last)) + 1 if last != self.folder else 0
         parts = os.path.join(self.folder, _PARTS)
