@@ -7,19 +7,14 @@ to the standard error.
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import click
 
 from tileir_tools.errors import UsageError
 
+from .progress import steps
 from .running import write_output
-
-if TYPE_CHECKING:
-    from tileir_tools.agents.progress import Say
 
 # As `agents.a.STEPS`, which importing this module should not have to load.
 _STEPS = ("read", "dump", "variants", "benchmark", "reference", "analysis", "gate")
@@ -125,7 +120,7 @@ def agent_a(
         evidence=not no_evidence,
         fresh=fresh,
     )
-    with _progress() as say:
+    with steps() as say:
         answer = run_agent_a(request._replace(say=say), until)
     for reason in answer.why:
         click.echo(f"{answer.verdict}: {reason}", err=True)
@@ -203,7 +198,7 @@ def agent_f(
         launches=launches,
         profiles=_profiles(profiles),
     )
-    with _progress() as say:
+    with steps() as say:
         answer = run_agent_f(request._replace(say=say))
     write_output(answer.text(), None)
     return answer.exit_code
@@ -253,28 +248,3 @@ def _logs(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
         _is_there(file, "--perf-log", os.path.isfile)
         found[name] = (*found.get(name, ()), file)
     return found
-
-
-@contextmanager
-def _progress() -> Iterator[Say]:
-    """Says what a run does: on a terminal, where rich is installed, with a spinner for the step at hand."""
-    if sys.stderr.isatty():
-        try:
-            from rich.console import Console  # type: ignore[import-not-found, unused-ignore]
-        except ImportError:
-            pass
-        else:
-            with Console(stderr=True).status("") as status:
-
-                def show(step: str, message: str) -> None:
-                    line = f"{step:<10}{message}"
-                    status.console.print(line, markup=False, highlight=False)
-                    status.update(step)
-
-                yield show
-            return
-
-    def say(step: str, message: str) -> None:
-        click.echo(f"{step:<10}{message}", err=True)
-
-    yield say

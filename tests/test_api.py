@@ -43,7 +43,8 @@ def test_functions_are_not_shadowed_by_packages_of_their_name() -> None:
 def test_start_up_imports_nothing_heavy(tmp_path: Path) -> None:
     code = (
         "import sys, tileir_tools, tileir_tools.cli.diff, tileir_tools.diff.compare\n"
-        "heavy = {'lark', 'networkx', 'rich', 'torch', 'numpy', 'dataclasses', 'hypothesis'}\n"
+        "heavy = {'lark', 'networkx', 'rich', 'torch', 'numpy', 'dataclasses', 'hypothesis', 'pyarrow',\n"
+        "         'duckdb', 'distributed', 'pandas', 'tileir_tools.scan', 'tileir_tools.bridges'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )
     # Not in the repository: there `tileir_tools` is the source folder, which has no commands.

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from samples import FIXTURES
 
 import tileir_tools as tt
-from tileir_tools.diff.grouping import SUFFIXES, Variant, Variants, find_files
+from tileir_tools.diff.grouping import Variant, Variants
+from tileir_tools.read.search import SUFFIXES, find_files
 from tileir_tools.report.variants_report import variants_text
 
 VARIANTS = FIXTURES.parent / "variants"

@@ -48,8 +48,9 @@ for a bytecode version or a target where one is stated:
     >>> for diagnostic in module.verify(bytecode_version="13.3", arch="sm_90"):
     ...     print(diagnostic.render())
 
-For other tools: `module.to_networkx()` is the graph of the operations, `tileir_tools.bridges` draws it;
-Jupyter shows modules and comparisons as tables.
+For other tools: `module.to_networkx()` is the graph of the operations, `tileir_tools.bridges` draws it and
+gives facts as tables of Arrow and pandas; Jupyter shows modules and comparisons as tables;
+`tileir_tools.scan` makes Parquet tables of whole folders and asks them in SQL.
 
 Errors: everything raised on purpose is a `TileIRError`. `InputError`: the input cannot be read;
 `ForeignFormatError`: it is something other than Tile IR, named in `kind`; `ParseError`: it is not valid, with
@@ -58,7 +59,7 @@ same for bytecode, with the byte offset; `ConversionError`: an older bytecode ve
 `ToolError`: a tool of NVIDIA's is missing, crashed or said no; `UsageError`: the request makes no sense.
 
 From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `equal`, `variants`, `alias`,
-`verify`, `opt`, `print`, `as`, `info`, `graph`, `validate`, `rules`.
+`verify`, `opt`, `print`, `as`, `info`, `graph`, `scan`, `query`, `validate`, `rules`.
 """
 
 from .analyze import analyze, demangle, fingerprints

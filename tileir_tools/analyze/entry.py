@@ -31,6 +31,7 @@ from .facts import (
     ConversionFact,
     EntryFacts,
     GlobalFact,
+    HintFact,
     LoopFact,
     MmaFact,
     ModuleFacts,
@@ -76,6 +77,7 @@ def _entry_facts(
         where=where(entry),
         hints=raw_hints(entry.hints),
         resolved_hints=resolved_hints(entry.hints, arch),
+        written_hints=_written_hints([entry, *ops]),
         operations=dict(Counter(op.name for op in everything).most_common()),
         modifiers=dict(Counter(m for op in ops for m in _modifiers(op))),
         tiles=_tiles(ops),
@@ -87,6 +89,15 @@ def _entry_facts(
         assumes=_assumes(ops, expressions),
         block_mapping=block_mapping(entry, expressions),
         fingerprints=examine(entry, module, arch)[0] if with_fingerprints else None,
+    )
+
+
+def _written_hints(ops: list[Operation]) -> tuple[HintFact, ...]:
+    return tuple(
+        HintFact(op.name, where(op), arch, key, value)
+        for op in ops
+        for arch, values in raw_hints(op.hints).items()
+        for key, value in values.items()
     )
 
 

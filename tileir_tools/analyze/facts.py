@@ -157,6 +157,17 @@ class BlockMapping(NamedTuple):
     persistent: bool
 
 
+class HintFact(NamedTuple):
+    """One hint as it is written: at which operation (`entry` for the entry itself), for which target
+    (`default` for all), which key, which value."""
+
+    op: str
+    where: Where
+    arch: str
+    key: str
+    value: HintValue
+
+
 class TileFact(NamedTuple):
     """One tile type of the entry: type, bytes, number of values that have it."""
 
@@ -183,6 +194,7 @@ class EntryFacts(NamedTuple):
     """Everything about one entry.
 
     `hints` are as written (arch -> key -> value), `resolved_hints` for the target that was asked for;
+    `written_hints` are those of the operations too, in text order;
     `parameters` are (name, type); `constants` what the symbol says was compiled in. `modifiers` counts
     the floating-point operations that round in another way than their default or flush subnormal numbers
     (`exp2 flush_to_zero`). `fingerprints` is None where they were not asked for.
@@ -197,6 +209,7 @@ class EntryFacts(NamedTuple):
     where: Where
     hints: dict[str, dict[str, HintValue]]
     resolved_hints: dict[str, HintValue]
+    written_hints: tuple[HintFact, ...]
     operations: dict[str, int]
     modifiers: dict[str, int]
     tiles: tuple[TileFact, ...]

@@ -29,23 +29,12 @@ from ..analyze.structure import Structure
 from ..errors import TileIRError, UsageError
 from ..model import Entry, Module, PointerType, TileType
 from ..read import load_all
+from ..read.search import find_files
 from .equality import compare_levels
 from .structural import distance, structural_difference
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-# What a file of Tile IR is called; inside folders, nothing else is read.
-SUFFIXES = (
-    ".bc",
-    ".bytecode",
-    ".cutile",
-    ".mlir",
-    ".tile",
-    ".tilebc",
-    ".tileir",
-    ".tileirbc",
-)
 
 # More variants than this are each compared with the one most like them, not all with all.
 _ALL_PAIRS = 10
@@ -164,21 +153,6 @@ def variants(
 
 
 # -- reading ---------------------------------------------------------------------------------------
-
-
-def find_files(path: str) -> list[str]:
-    """A file itself; of a folder the files of Tile IR in it and below, in order."""
-    if not os.path.isdir(path):
-        return [path]
-    found = []
-    for folder, _, names in os.walk(path):
-        named = (name.removesuffix(".gz") for name in names)
-        found += [
-            os.path.join(folder, name)
-            for name, plain in zip(names, named)
-            if plain.endswith(SUFFIXES)
-        ]
-    return sorted(found)
 
 
 def read_members(file: str, arch: str | None) -> list[Member] | Unread:

@@ -1,7 +1,7 @@
 """Comparing many files: folders and patterns on both sides.
 
-Place in the flow: facts -> **findings** -> report; imports `read`, `grouping` (how folders are searched) and
-what comparing two sets of modules imports.
+Place in the flow: facts -> **findings** -> report; imports `read`, `grouping` and what comparing two sets of
+modules imports.
 
 A file of the reference and one of the generated side belong together where they have the same path below
 their folder; else where they have it but for the suffix, since text may stand against bytecode. What is left
@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import TileIRError, UsageError
 from ..model import Module
 from ..read import load_all
+from ..read.search import find_files
 from . import diff as diff_modules
 from .finding import Diff
-from .grouping import Unread, find_files
+from .grouping import Unread
 from .policy import Policy
 
 if TYPE_CHECKING:

@@ -76,8 +76,8 @@ def is_bytecode(data: bytes) -> bool:
     return data.startswith(TILEIR_MAGIC)
 
 
-def unpack(data: bytes, name: str) -> bytes:
-    """The data, out of gzip where it is compressed. Raises InputError."""
+def unpack(data: bytes, name: str, most: int = _MOST_UNPACKED) -> bytes:
+    """The data, out of gzip where it is compressed. Raises InputError: broken, or more than `most` bytes."""
     if not data.startswith(_GZIP_MAGIC):
         return data
     import gzip
@@ -86,11 +86,11 @@ def unpack(data: bytes, name: str) -> bytes:
 
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            unpacked = file.read(_MOST_UNPACKED + 1)
+            unpacked = file.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name}: error: broken gzip data: {error}") from None
-    if len(unpacked) > _MOST_UNPACKED:
-        raise InputError(f"{name}: error: gzip data of more than {_MOST_UNPACKED} bytes unpacked")
+    if len(unpacked) > most:
+        raise InputError(f"{name}: error: gzip data of more than {most} bytes unpacked")
     return unpacked
 
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from ..errors import InputError
 
-_FILE = "cache.db"
+CACHE_FILE = "cache.db"
 
 
 class CachedKernel(NamedTuple):
@@ -52,7 +52,7 @@ def read_cache(folder: str) -> list[CachedKernel]:
     Raises:
         InputError: there is no cache in the folder, or it is none of cuda-tile's.
     """
-    path = os.path.join(folder, _FILE)
+    path = os.path.join(folder, CACHE_FILE)
     if not os.path.isfile(path):
         raise InputError(f"{path}: error: no such file: no compile cache of cuda-tile")
     try:

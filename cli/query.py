@@ -1,0 +1,45 @@
+"""`tileir query SQL OUT`: questions to the tables of `tileir scan`.
+
+Place in the flow: a thin consumer of `scan` and `report`.
+"""
+
+from __future__ import annotations
+
+import click
+
+from tileir_tools.errors import UsageError
+
+from .running import output_option, write_output
+
+
+@click.command(name="query")
+@click.argument("words", metavar="[SQL] OUT", nargs=-1, required=True)
+@click.option("--named", metavar="NAME", help="Ask a question that has a name instead of SQL.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "csv", "json"]),
+    default="text",
+    show_default=True,
+)
+@output_option
+@click.help_option("-h", "--help")
+def command(words: tuple[str, ...], named: str | None, form: str, output: str | None) -> None:
+    """Ask the tables that `tileir scan` wrote to OUT, in DuckDB's SQL.
+
+    The tables are files, contents, entries, memory, hints, comparisons and findings (docs/scan.md). Nothing
+    else can be read, and nothing written.
+
+    \b
+    Names: duplicates, errors, hints-by-arch, lost-tma, variants, verdicts.
+    Exit codes: 0 answered, 3 could not (no finished scan in OUT, wrong SQL).
+    """
+    from tileir_tools.report.scan_report import answer_csv, answer_json, answer_text
+    from tileir_tools.scan import query
+    from tileir_tools.scan.querying import named_sql
+
+    if len(words) != (2 if named is None else 1):
+        raise UsageError("usage: tileir query SQL OUT, or tileir query --named NAME OUT")
+    answer = query(words[-1], words[0] if named is None else named_sql(named))
+    write = {"text": answer_text, "csv": answer_csv, "json": answer_json}[form]
+    write_output(write(answer), output)
