@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..collector import without_collecting
 from ..model import (
     ArrayAttr,
     BoolAttr,
@@ -47,6 +48,7 @@ from .symbols import demangle
 _CONVERSIONS = ("ftof", "ftoi", "itof", "exti", "trunci", "bitcast", "int_to_ptr", "ptr_to_int")
 
 
+@without_collecting
 def module_facts(module: Module, arch: str | None, with_fingerprints: bool) -> ModuleFacts:
     """Everything that is known about a module; `analyze` describes it. Raises UsageError."""
     check_arch(arch)

@@ -7,6 +7,7 @@ every process and on every version of Python.
 
 from __future__ import annotations
 
+from ..collector import without_collecting
 from ..errors import UsageError
 from ..model import Entry, Module
 from ..write.literals import attribute_text
@@ -20,6 +21,7 @@ from .sequence import Step, steps
 from .structure import Structure, structure_of
 
 
+@without_collecting
 def fingerprints(what: Module | Entry, arch: str | None = None) -> Fingerprints:
     """What `analyze.fingerprints` gives. Raises UsageError: unknown arch, no entries."""
     check_arch(arch)

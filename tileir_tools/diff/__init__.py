@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..collector import without_collecting
 from ..errors import UsageError
 from ..model import Module
 from .finding import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from .match import EntryPair
 
 
+@without_collecting
 def diff(
     reference: Module | Sequence[Module],
     generated: Module | Sequence[Module],

@@ -13,6 +13,7 @@ from ..analyze.fingerprint import examine
 from ..analyze.hints import arches_named, check_arch
 from ..analyze.levels import DTYPE, EXACT, HINTS, LEVELS, NAMES, SIZES, STRUCTURE
 from ..analyze.structure import Structure
+from ..collector import without_collecting
 from ..errors import UsageError
 from ..model import Entry, Module
 from .compare import compare_entries
@@ -80,6 +81,7 @@ class Equality(NamedTuple):
         return found.reason if found is not None else ""
 
 
+@without_collecting
 def equal(
     reference: Module | Sequence[Module],
     generated: Module | Sequence[Module],

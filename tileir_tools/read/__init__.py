@@ -6,12 +6,11 @@ Place in the flow: **bytes -> Module** -> facts -> findings -> report. Imports `
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from ..collector import without_collecting
 from ..errors import InputError, UsageError
 from ..model import Module
 from ..source import Source
@@ -19,8 +18,6 @@ from .detect import check_text_kind, decode_text, is_bytecode, unpack
 
 if TYPE_CHECKING:
     from .info import FileInfo
-
-_T = TypeVar("_T")
 
 
 def parse_all(
@@ -44,39 +41,26 @@ def parse_all(
     if isinstance(data, bytes):
         unpacked = unpack(data, name)
         if is_bytecode(unpacked):
-            return [_without_collecting(lambda: _read_bytecode(unpacked, name))]
+            return [_read_bytecode(unpacked, name)]
         data = decode_text(unpacked, name)
     data = data.removeprefix("\ufeff")
     check_text_kind(data, name)
     source = Source(data, name)
-    return _without_collecting(lambda: _read_text(source, fragments))
+    return _read_text(source, fragments)
 
 
+@without_collecting
 def _read_text(source: Source, fragments: bool) -> list[Module]:
     from .text import read_text
 
     return read_text(source, fragments)
 
 
+@without_collecting
 def _read_bytecode(data: bytes, name: str) -> Module:
     from .bytecode import read_bytecode
 
     return read_bytecode(data, name)
-
-
-def _without_collecting(read: Callable[[], _T]) -> _T:
-    """Run a reader without the cycle collector.
-
-    Reading makes many objects and frees none: the collector would only walk them again and again (a
-    third of the time on a large file).
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return read()
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def parse(data: str | bytes, name: str = "<string>") -> Module:

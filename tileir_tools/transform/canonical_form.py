@@ -5,6 +5,7 @@ Place in the flow: part of transform; imports `greedy`, `branches`, `selects`, `
 
 from __future__ import annotations
 
+from ..collector import without_collecting
 from ..model import Module, Operation
 from . import branches, selects
 from .greedy import Patterns, rewrite
@@ -38,6 +39,7 @@ PATTERNS: Patterns = {
 }
 
 
+@without_collecting
 def canonicalize(module: Module) -> bool:
     """Canonicalise every entry; see `transform.canonicalize`."""
     changed = [canonicalize_entry(op) for op in module.operations if op.regions]

@@ -6,6 +6,7 @@ replaced by an equal one whose value is visible where it stands; dead ones go.
 
 from __future__ import annotations
 
+from ..collector import without_collecting
 from ..model import Block, Module, Operation, Value
 from .effects import has_no_effect, is_dead
 from .rewriter import Rewriter
@@ -13,6 +14,7 @@ from .rewriter import Rewriter
 _Key = tuple[object, ...]
 
 
+@without_collecting
 def cse(module: Module) -> bool:
     """Make equal operations of every entry one; see `transform.cse`."""
     changed = False

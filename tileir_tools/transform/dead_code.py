@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..collector import without_collecting
 from ..model import Block, Module, Operation, Value
 from .effects import has_no_effect
 from .rewriter import Rewriter
@@ -21,6 +22,7 @@ _LOADS = frozenset({"load_view_tko", "load_ptr_tko"})
 _BOUNDS = {"for": 3, "loop": 0}
 
 
+@without_collecting
 def dce(module: Module) -> bool:
     """Drop the dead code of every entry; see `transform.dce`."""
     changed = False

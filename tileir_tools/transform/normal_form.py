@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ..collector import without_collecting
 from ..model import (
     UNKNOWN,
     Attribute,
@@ -30,6 +31,7 @@ from .effects import has_no_effect
 from .matching import constant_value, producer
 
 
+@without_collecting
 def normalize(module: Module) -> None:
     """Bring every entry into the form; see `transform.normalize`."""
     strip_debug(module)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..collector import without_collecting
+
 if TYPE_CHECKING:
     from ..errors import Diagnostic
     from ..model import Module
 
 
+@without_collecting
 def verify(
     module: Module,
     *,

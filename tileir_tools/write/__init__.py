@@ -6,9 +6,11 @@ Place in the flow: Module -> text, beside bytes -> **Module** -> facts -> findin
 
 from __future__ import annotations
 
+from ..collector import without_collecting
 from ..model import Module
 
 
+@without_collecting
 def module_text(
     module: Module, *, debug_info: bool = False, wrap: bool | None = None, generic: bool = False
 ) -> str:

@@ -6,6 +6,7 @@ module and the version alone: tables are filled in the order in which the module
 
 from __future__ import annotations
 
+from ..collector import without_collecting
 from ..dialect import OPS, VERSIONS, enum_number
 from ..dialect.availability import newer_parts
 from ..dialect.bytecode import (
@@ -51,6 +52,7 @@ _ORDER = ("Func", "Global", "Constant", "Debug", "Type", "String", "Producer")
 _NUMBERS = {name: number for number, name in SECTIONS.items()}
 
 
+@without_collecting
 def bytecode(module: Module, version: str | None = None) -> bytes:
     """The bytecode of a module.
 
