@@ -16,12 +16,69 @@ Sums = tuple[int, int, int]
 _KINDS = (READS, WRITES, PRINTS)
 
 
+class _Bases:
+    """The base of each operation: what most of what comes before it comes before, too.
+
+    Bases make up trees. In them, whether one operation is above another is found in a number of steps that
+    grows with the logarithm of how deep they are: each knows one that is far above it besides its base.
+    """
+
+    def __init__(self) -> None:
+        self.base: list[int | None] = []
+        self._count: list[int] = []
+        self._depth: list[int] = []
+        self._far: list[int] = []
+        # Operation -> those before which it comes though not before their base.
+        self._others: dict[int, list[int]] = {}
+
+    def add(self, base: int | None, more: list[int]) -> None:
+        """The next operation: its base, and what comes before it and not before that, the base first."""
+        number = len(self.base)
+        self.base.append(base)
+        for other in more[1:]:
+            self._others.setdefault(other, []).append(number)
+        if base is None:
+            self._count.append(0)
+            self._depth.append(0)
+            self._far.append(number)
+            return
+        self._count.append(self._count[base] + len(more))
+        self._depth.append(self._depth[base] + 1)
+        far = self._far[base]
+        beyond = self._far[far]
+        steps = self._depth[base] - self._depth[far], self._depth[far] - self._depth[beyond]
+        self._far.append(beyond if steps[0] == steps[1] else base)
+
+    def count_before(self, number: int) -> int:
+        """How many operations come before one."""
+        return self._count[number]
+
+    def is_before(self, one: int, other: int) -> bool:
+        """Whether one operation comes before another."""
+        if one != other and self._is_above(one, other):
+            return True
+        return any(self._is_above(number, other) for number in self._others.get(one, ()))
+
+    def _is_above(self, one: int, other: int) -> bool:
+        """Whether an operation is another, its base, the base of that, and so on."""
+        wanted = self._depth[one]
+        while self._depth[other] > wanted:
+            far = self._far[other]
+            if self._depth[far] >= wanted:
+                other = far
+            else:
+                above = self.base[other]
+                assert above is not None
+                other = above
+        return one == other
+
+
 class Precedence:
     """What must happen before what in an entry, over any number of steps.
 
-    Sets of operations are bits of integers. What comes before an operation is mostly what comes
-    before one other operation (`base`), and little more (`extra`); so the digests of all of it are
-    summed up in little time however long the chains of tokens are.
+    What comes before an operation is mostly what comes before one other operation (its base), and little
+    more. So only that little is kept, and the digests of all of it are summed up in little time and memory
+    however long the chains of tokens are. Operations are numbers, in text order.
     """
 
     def __init__(self, flow: Flow):
@@ -29,53 +86,72 @@ class Precedence:
         self._ops = order.ops
         self._kinds = {op: _KINDS.index(kind_in_order(op)) for op in self._ops}
         self._numbers = {op: number for number, op in enumerate(self._ops)}
-        self._bases: dict[Operation, tuple[Operation | None, list[Operation]]] = {}
-        first = [0] * len(self._ops)
-        for number, op in enumerate(self._ops):
-            first[number] = self._find_first(order, op, first)
-        self._again = self._find_again(order, first)
+        self._direct: list[list[int]] = []
+        self._carried: list[list[int]] = []
+        for op in self._ops:
+            befores = order.direct(op)
+            self._direct.append([self._numbers[b.op] for b in befores if not b.carried])
+            self._carried.append([self._numbers[b.op] for b in befores if b.carried])
+        self._bases = _Bases()
+        # What comes before an operation and not before its base; the base itself, too.
+        self._more: list[list[int]] = []
+        for number in range(len(self._ops)):
+            self._more.append(self._find_more(number))
+        self._again = self._find_again()
 
-    def _find_first(self, order: Order, op: Operation, first: list[int]) -> int:
-        """What comes before an operation in one iteration; notes on what it builds."""
-        found, base, most = 0, None, 0
-        for before in order.direct(op):
-            if not before.carried:
-                number = self._numbers[before.op]
-                found |= first[number] | 1 << number
-                if base is None or first[number].bit_count() > most:
-                    base, most = before.op, first[number].bit_count()
-        known = first[self._numbers[base]] if base is not None else 0
-        self._bases[op] = base, self._members(found & ~known)
-        return found
+    def _find_more(self, number: int) -> list[int]:
+        """What comes before an operation in one iteration, but not before its base."""
+        direct = self._direct[number]
+        if not direct:
+            self._bases.add(None, [])
+            return []
+        base = max(direct, key=self._bases.count_before)
+        found = {base: None}
+        pending = [other for other in direct if other != base]
+        while pending:
+            other = pending.pop()
+            if other not in found and not self._bases.is_before(other, base):
+                found[other] = None
+                pending += self._direct[other]
+        more = list(found)
+        self._bases.add(base, more)
+        return more
 
-    def _find_again(self, order: Order, first: list[int]) -> list[int]:
-        """What comes before each operation in an earlier iteration of a loop."""
+    def _find_again(self) -> list[int]:
+        """What comes before each operation in an earlier iteration of a loop, as bits."""
         again = [0] * len(self._ops)
-        changed = any(b.carried for op in self._ops for b in order.direct(op))
+        changed = any(self._carried)
+        # Operations of one loop have one set: it is kept once.
+        sets = {0: 0}
         while changed:
             changed = False
-            for number, op in enumerate(self._ops):
+            for number, (direct, carried) in enumerate(zip(self._direct, self._carried)):
                 found = again[number]
-                for before in order.direct(op):
-                    other = self._numbers[before.op]
+                for other in direct:
                     found |= again[other]
-                    if before.carried:
-                        found |= first[other] | 1 << other
+                for other in carried:
+                    found |= again[other] | self._bits_before(other) | 1 << other
                 changed = changed or found != again[number]
-                again[number] = found
+                again[number] = sets.setdefault(found, found)
         return again
 
-    def _members(self, bits: int) -> list[Operation]:
-        found = []
-        while bits:
-            lowest = bits & -bits
-            found.append(self._ops[lowest.bit_length() - 1])
-            bits ^= lowest
-        return found
+    def _bits_before(self, number: int | None) -> int:
+        """What comes before an operation in one iteration, as bits."""
+        places: set[int] = set()
+        while number is not None:
+            places.update(self._more[number])
+            number = self._bases.base[number]
+        data = bytearray(max(places, default=0) // 8 + 1)
+        for place in places:
+            data[place // 8] |= 1 << place % 8
+        return int.from_bytes(data, "little")
 
-    def _sum(self, start: Sums, ops: list[Operation], digests: dict[Operation, str]) -> Sums:
+    def _members(self, bits: int) -> list[int]:
+        return [number for number, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"]
+
+    def _sum(self, start: Sums, numbers: list[int], digests: dict[Operation, str]) -> Sums:
         sums = list(start)
-        for op in ops:
+        for op in map(self._ops.__getitem__, numbers):
             sums[self._kinds[op]] += int(digests[op], 16)
         reads, writes, prints = sums
         return reads, writes, prints
@@ -89,8 +165,10 @@ class Precedence:
         """
         if op not in self._kinds:
             return 0
-        base, extra = self._bases[op]
-        known[op] = sums = self._sum(known[base] if base else (0, 0, 0), extra, digests)
+        number = self._numbers[op]
+        base = self._bases.base[number]
+        start = known[self._ops[base]] if base is not None else (0, 0, 0)
+        known[op] = sums = self._sum(start, self._more[number], digests)
         return self._matters(op, sums)
 
     def again(self, digests: dict[Operation, str]) -> list[tuple[str, int]]:
