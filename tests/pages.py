@@ -22,6 +22,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -166,7 +167,7 @@ class PageRun:
                 self.skipped.add(need)
             elif "file" in block.marks:
                 wrong += [f"{where}: {fault}" for fault in self._write(block)]
-            elif "not run" not in block.marks:
+            elif block.language in RUN and "not run" not in block.marks:
                 printed, fault = self._sh(block) if block.language == "sh" else self._python(block)
                 wrong += [f"{where}: {fault}"] if fault else []
         return wrong
@@ -207,7 +208,7 @@ class PageRun:
     def _python(self, block: Block) -> tuple[str | None, str]:
         """What a block prints, and its fault; one of `>>>` shows its results itself."""
         said = io.StringIO()
-        with contextlib.chdir(self.folder), contextlib.redirect_stdout(said):
+        with _inside(self.folder), contextlib.redirect_stdout(said):
             if ">>> " in block.text:
                 test = doctest.DocTestParser().get_doctest(block.text, {}, "block", None, 0)
                 test.globs = self.names
@@ -218,6 +219,17 @@ class PageRun:
             except Exception as error:
                 return None, f"{type(error).__name__}: {error}"
         return said.getvalue(), ""
+
+
+@contextlib.contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    """contextlib.chdir, which Python 3.10 has not."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def is_shown(shown: str, printed: str) -> bool:

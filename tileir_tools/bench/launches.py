@@ -137,7 +137,8 @@ def compare_launches(
     """What one call launches on each side.
 
     Args:
-        reference, generated: measurements of one configuration, by one method, with kernels.
+        reference: a measurement with kernels.
+        generated: one of the same configuration, by the same method, with kernels.
         kernel: see `kind_of`.
 
     Raises:
