@@ -9,6 +9,8 @@ for any lines. Comments right before a block, which no reader sees, say what els
     <!-- file: NAME -->      what the block holds is a file of that name for the blocks behind it
     <!-- needs: NAME -->     run where that is installed (`NEEDS`)
     <!-- not run: REASON --> never run, and why (`REASONS`)
+
+`python tests/pages.py PAGE..` writes what is printed into the blocks that show something else. Read what it wrote.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -101,7 +104,8 @@ def pages() -> list[Path]:
 def blocks(page: Path) -> list[Block]:
     """The fenced blocks of a page, in order."""
     text = page.read_text(encoding="utf-8")
-    found, end = [], 0
+    found: list[Block] = []
+    end = 0
     for match in _FENCE.finditer(text):
         indent = match["indent"]
         lines = [line.removeprefix(indent) for line in match["text"].splitlines(keepends=True)]
@@ -150,6 +154,8 @@ class PageRun:
         self.folder = folder
         self.names: dict[str, Any] = {"__name__": "__main__"}
         self.skipped: set[str] = set()
+        # Line of a block of output -> what was printed instead of what it shows.
+        self.otherwise: dict[int, str] = {}
 
     def run(self, page: Path) -> list[str]:
         """Run all blocks; what is not as the page says."""
@@ -158,8 +164,12 @@ class PageRun:
         for block in blocks(page):
             where = f"{page.name}:{block.line}"
             if block.language in OUTPUT and block.follows and "file" not in block.marks:
-                if printed is not None and "not run" not in block.marks:
-                    wrong += [] if is_shown(block.text, printed) else [_differs(where, block, printed)]
+                shown = printed is None or "not run" in block.marks or is_shown(block.text, printed)
+                if printed is not None and not shown:
+                    self.otherwise[block.line] = printed
+                    wrong.append(
+                        f"{where}: the page shows\n{block.text}\nand what is printed is\n{printed}"
+                    )
                 continue
             printed = None
             need = block.marks.get("needs")
@@ -240,10 +250,6 @@ def is_shown(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed.rstrip("\n") + "\n") is not None
 
 
-def _differs(where: str, block: Block, printed: str) -> str:
-    return f"{where}: the page shows\n{block.text}\nand what is printed is\n{printed}"
-
-
 def _unknown_extras(text: str) -> str:
     declared = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     named = [
@@ -253,3 +259,27 @@ def _unknown_extras(text: str) -> str:
         for extra in extras.split(",")
     ]
     return ", ".join(e for e in named if not re.search(rf"^{e} = \[", declared, re.MULTILINE))
+
+
+def refresh(page: Path) -> list[str]:
+    """Write into a page what its blocks print; what else is wrong with it."""
+    with tempfile.TemporaryDirectory() as name:
+        furnish(Path(name))
+        page_run = PageRun(Path(name))
+        wrong = page_run.run(page)
+    text = page.read_text(encoding="utf-8")
+
+    def refreshed(match: re.Match[str]) -> str:
+        line = text.count("\n", 0, match.start("language")) + 1
+        if line not in page_run.otherwise:
+            return match[0]
+        printed = page_run.otherwise[line].rstrip("\n") + "\n"
+        start, end = match.start("text") - match.start(), match.end("text") - match.start()
+        return match[0][:start] + printed + match[0][end:]
+
+    page.write_text(_FENCE.sub(refreshed, text), encoding="utf-8")
+    return [w for w in wrong if ": the page shows" not in w.splitlines()[0]]
+
+
+if __name__ == "__main__":
+    sys.exit("\n".join(w for name in sys.argv[1:] for w in refresh(Path(name))) or 0)
