@@ -28,4 +28,7 @@ def _separate(line: str) -> list[str]:
         return [line]
     first, *others = match["names"].split(", ")
     indent = match["indent"]
-    return [*(f"{indent}{name}: see {first}." for name in others), f"{indent}{first}: {match['text']}"]
+    return [
+        *(f"{indent}{name}: see {first}." for name in others),
+        f"{indent}{first}: {match['text']}",
+    ]

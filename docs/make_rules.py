@@ -49,7 +49,8 @@ def table() -> str:
 
 def wrapper_table() -> str:
     rows = [
-        f"| [{r.code}](rules/{r.code}.md) | {r.about} | {r.title} | {r.consequence} | {r.meaning} | {r.action} |"
+        f"| [{r.code}](rules/{r.code}.md) | {r.about} | {r.title} | {r.consequence} | {r.meaning}"
+        f" | {r.action} |"
         for r in WRAPPER_RULES.values()
     ]
     head = "| rule | about | title | consequence | meaning | what to do |"
@@ -151,9 +152,7 @@ def wanted() -> dict[Path, str]:
         before = path.read_text(encoding="utf-8")
         files[path] = f"{before.partition(_MARK)[0]}{_MARK}\n\n{rows}\n"
     files.update({DOCS / "rules" / f"{r.code}.md": page(r) for r in RULES.values()})
-    files.update(
-        {DOCS / "rules" / f"{r.code}.md": wrapper_page(r) for r in WRAPPER_RULES.values()}
-    )
+    files.update({DOCS / "rules" / f"{r.code}.md": wrapper_page(r) for r in WRAPPER_RULES.values()})
     files[DOCS / "rules" / "README.md"] = index()
     return files
 

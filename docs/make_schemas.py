@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-
 from tileir_tools.cli.tileir import command
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -44,9 +43,10 @@ def page() -> str:
     lines = [
         "# JSON schemas",
         "",
-        "Every JSON document names its form in `schema`, as `tileir-diff/1`; the number changes when a field goes or"
-        " means something else. The files are JSON Schemas of draft 2020-12. Fields that need not be there are marked"
-        " *optional*; `[]` is each element of a list, `{}` each value of an object with free keys.",
+        "Every JSON document names its form in `schema`, as `tileir-diff/1`; the number changes when"
+        " a field goes or means something else. The files are JSON Schemas of draft 2020-12. Fields that"
+        " need not be there are marked *optional*; `[]` is each element of a list, `{}` each value of an"
+        " object with free keys.",
         "",
         "| document | what it is | printed by |",
         "| --- | --- | --- |",

@@ -1,16 +1,17 @@
 """The pages of the documentation as blocks that can be run, and their running.
 
-A page is README.md or one below docs/. Its blocks of `sh` and `python` are run one after the other in a folder that
-has `examples/` and `tests/fixtures/` as the repository has them, and kernels under the names of `NAMES`. A block of
-`text` or `json` right behind one of these is its output, to the letter but for lines that are only `...`, which stand
-for any lines. Comments right before a block, which no reader sees, say what else holds:
+A page is README.md or one below docs/. Its blocks of `sh` and `python` are run one after the other in a folder
+that has `examples/` and `tests/fixtures/` as the repository has them, and kernels under the names of `NAMES`. A
+block of `text` or `json` right behind one of these is its output, to the letter but for lines that are only
+`...`, which stand for any lines. Comments right before a block, which no reader sees, say what else holds:
 
     <!-- exit: 1 -->         the exit code of a block of `sh`; without it 0
     <!-- file: NAME -->      what the block holds is a file of that name for the blocks behind it
     <!-- needs: NAME -->     run where that is installed (`NEEDS`)
     <!-- not run: REASON --> never run, and why (`REASONS`)
 
-`python tests/pages.py PAGE..` writes what is printed into the blocks that show something else. Read what it wrote.
+`python tests/pages.py PAGE..` writes what is printed into the blocks that show something else. Read what it
+wrote.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tileir_tools.errors import TileIRError
 from tileir_tools.toolchain import find_tool
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,27 +58,35 @@ REASONS = {
 
 
 def _tools() -> bool:
+    """Whether NVIDIA's tools are there, in the version whose numbers the pages show."""
+    tools = [find_tool(name) for name in ("tileiras", "ptxas", "cuobjdump", "nvdisasm")]
+    return find_spec("elftools") is not None and all(
+        tool.problem is None and tool.version == "13.5.37" for tool in tools
+    )
+
+
+def _cutile() -> bool:
     try:
-        return all(find_tool(name) is not None for name in ("tileiras", "cuobjdump", "nvdisasm"))
-    except TileIRError:
+        return version("cuda-tile").startswith("1.7.")
+    except PackageNotFoundError:
         return False
 
 
 # What has to be there, and whether it is.
 NEEDS = {
-    "cutile": lambda: find_spec("cuda") is not None and find_spec("cuda.tile") is not None,
+    "cutile": _cutile,
     "evidence": _tools,
     "graph": lambda: find_spec("networkx") is not None,
     "graphviz": lambda: shutil.which("dot") is not None,
     "highlight": lambda: find_spec("pygments") is not None,
     "bench": lambda: find_spec("defusedxml") is not None,
-    "mlir": lambda: find_spec("mlir") is not None,
 }
 
 RUN = ("sh", "python")
 OUTPUT = ("text", "json")
 _FENCE = re.compile(
-    r"(?P<marks>(?:^<!--[^\n]*-->\n+)*)^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```$",
+    r"(?P<marks>(?:^<!--[^\n]*-->\n+)*)"
+    r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```$",
     re.DOTALL | re.MULTILINE,
 )
 _MARK = re.compile(r"<!-- ([a-z ]+): (.*?) -->")
@@ -245,7 +254,8 @@ def _inside(folder: Path) -> Iterator[None]:
 def is_shown(shown: str, printed: str) -> bool:
     """Whether a block shows what was printed, `...` alone on a line standing for any lines."""
     pattern = "".join(
-        r"(?:[^\n]*\n)*?" if line == "..." else re.escape(line) + r"\n" for line in shown.splitlines()
+        r"(?:[^\n]*\n)*?" if line == "..." else re.escape(line) + r"\n"
+        for line in shown.splitlines()
     )
     return re.fullmatch(pattern, printed.rstrip("\n") + "\n") is not None
 

@@ -82,9 +82,13 @@ def test_dots_stand_for_any_lines() -> None:
 _INLINE = re.compile(r"`(tileir(?:-diff)?(?: [^`]*)?)`")
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=_name)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=_name
+)
 def test_commands_named_in_sentences_exist(page: Path) -> None:
-    text = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(
+        r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
     wrong = []
     for said in _INLINE.findall(text):
         first, *words = said.split()
