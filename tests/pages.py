@@ -27,12 +27,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tileir_tools.toolchain import find_tool
+from tileir_tools.toolchain.find import tool_version
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -57,22 +59,23 @@ REASONS = {
 }
 
 
+@cache
 def _tools() -> bool:
-    """Whether NVIDIA's tools are there, in the version whose numbers the pages show."""
-    tools = [find_tool(name) for name in ("tileiras", "ptxas", "cuobjdump", "nvdisasm")]
-    return find_spec("elftools") is not None and all(
-        tool.problem is None and tool.version == "13.5.37" for tool in tools
-    )
+    """Whether NVIDIA's tools are there, the compilers in the version whose numbers the pages show."""
+    here = all(tool_version(name) == "13.5.37" for name in ("tileiras", "ptxas"))
+    here = here and all(find_tool(name).problem is None for name in ("cuobjdump", "nvdisasm"))
+    return here and find_spec("elftools") is not None
 
 
 def _cutile() -> bool:
+    """Whether cuda-tile is there, in the version whose dumps the pages show."""
     try:
         return version("cuda-tile").startswith("1.7.")
     except PackageNotFoundError:
         return False
 
 
-# What has to be there, and whether it is.
+# What has to be there (of the version that the pages were made with), and whether it is.
 NEEDS = {
     "cutile": _cutile,
     "evidence": _tools,

@@ -24,7 +24,9 @@ def test_page_is_true(page: Path, tmp_path: Path) -> None:
     page_run = PageRun(tmp_path)
     assert "\n".join(page_run.run(page)) == ""
     if page_run.skipped:
-        pytest.skip(f"the rest holds; not installed: {', '.join(sorted(page_run.skipped))}")
+        pytest.skip(
+            f"the rest holds; not here, or of another version: {', '.join(sorted(page_run.skipped))}"
+        )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
