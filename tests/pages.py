@@ -55,7 +55,6 @@ REASONS = {
     "needs an agent's program",
     "needs the folders of the other agents",
     "takes minutes",
-    "shortened",
 }
 
 
@@ -141,10 +140,9 @@ def faults(page: Path) -> list[str]:
             wrong.append(f"{where}: a block of {block.language or 'nothing'} that nothing checks")
         if unknown := set(block.marks) - {"exit", "file", "needs", "not run"}:
             wrong.append(f"{where}: unknown mark {', '.join(unknown)}")
-        if block.marks.get("not run", "shortened") not in REASONS:
-            wrong.append(f"{where}: unknown reason {block.marks['not run']!r}")
-        if block.marks.get("needs", "graph") not in NEEDS:
-            wrong.append(f"{where}: unknown need {block.marks['needs']!r}")
+        for mark, known in (("not run", REASONS), ("needs", NEEDS)):
+            if mark in block.marks and block.marks[mark] not in known:
+                wrong.append(f"{where}: {mark}: {block.marks[mark]}: not known")
         before = block
     return wrong
 

@@ -52,7 +52,7 @@ def test_blocks_and_marks_are_seen(tmp_path: Path) -> None:
     assert found[2].marks == {"exit": "1", "needs": "graph"}
     assert faults(page) == [
         "page.md:19: a block of text that nothing checks",
-        "page.md:24: unknown reason 'I would rather not'",
+        "page.md:24: not run: I would rather not: not known",
     ]
 
 
