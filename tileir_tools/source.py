@@ -61,14 +61,17 @@ class Span(NamedTuple):
 
     @property
     def line(self) -> int:
+        """Line of the first character, from 1."""
         return self.source.position(self.start)[0]
 
     @property
     def column(self) -> int:
+        """Column of the first character, from 1."""
         return self.source.position(self.start)[1]
 
     @property
     def text(self) -> str:
+        """What stands there."""
         return self.source.text[self.start : self.end]
 
     def where(self) -> str:

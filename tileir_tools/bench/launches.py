@@ -64,10 +64,12 @@ class Row(NamedTuple):
 
     @property
     def reference_per_launch_us(self) -> float:
+        """Microseconds of one launch; 0 where there is none."""
         return self.reference_us / self.reference_launches if self.reference_launches else 0.0
 
     @property
     def generated_per_launch_us(self) -> float:
+        """Microseconds of one launch; 0 where there is none."""
         return self.generated_us / self.generated_launches if self.generated_launches else 0.0
 
 
@@ -137,7 +139,8 @@ def compare_launches(
     """What one call launches on each side.
 
     Args:
-        reference, generated: measurements of one configuration, by one method, with kernels.
+        reference: a measurement with kernels.
+        generated: one of the same configuration, by the same method, with kernels.
         kernel: see `kind_of`.
 
     Raises:

@@ -111,10 +111,12 @@ class PerformanceRow(NamedTuple):
 
     @property
     def reference_ms(self) -> float | None:
+        """Median of the reference, in milliseconds; None where there is none."""
         return self.medians_ms.get(self.reference)
 
     @property
     def generated_ms(self) -> float | None:
+        """Median of the generated kernel, in milliseconds; None where there is none."""
         return self.medians_ms.get(GENERATED)
 
 

@@ -103,6 +103,7 @@ class Measurement(NamedTuple):
 
     @property
     def launches(self) -> int:
+        """Launches of all kernels in one call, or in the profile."""
         return sum(kernel.launches for kernel in self.kernels)
 
     @property

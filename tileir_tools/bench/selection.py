@@ -35,6 +35,8 @@ class Choice(NamedTuple):
 
 
 class Selection(NamedTuple):
+    """The backend chosen of each group, and the records that were left out."""
+
     choices: tuple[Choice, ...]
     excluded: tuple[Exclusion, ...]
 

@@ -78,6 +78,8 @@ class Group(NamedTuple):
 
 
 class Summary(NamedTuple):
+    """The groups with their means, and the records that were left out."""
+
     groups: tuple[Group, ...]
     excluded: tuple[Exclusion, ...]
 

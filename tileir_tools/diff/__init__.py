@@ -103,7 +103,8 @@ def equal(
     """Whether two modules are equal at a level of detail, and the shortest reason if they are not.
 
     Args:
-        reference, generated: the modules (or lists of modules).
+        reference: what to compare with, a module or a list of modules.
+        generated: what is compared, likewise.
         level: what may differ: nothing but names of values ("exact"); names, spelling and order
             ("names"); hints ("hints"); number formats ("dtype"); shapes and constants ("sizes"); arithmetic
             ("structure"). Each level forgets what those before it forget, too.

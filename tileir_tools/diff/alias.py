@@ -53,6 +53,7 @@ class AliasProof(NamedTuple):
 
     @property
     def proven(self) -> bool:
+        """Whether nothing speaks against it; the same as the truth of this record."""
         return not self.reasons
 
     def __bool__(self) -> bool:

@@ -67,6 +67,7 @@ class Equality(NamedTuple):
 
     @property
     def equal(self) -> bool:
+        """Whether all entries are equal at `level`; the same as the truth of this record."""
         return all(entry.equal_at(self.level) for entry in self.entries)
 
     @property

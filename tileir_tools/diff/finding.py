@@ -70,6 +70,7 @@ class EntryDiff(NamedTuple):
 
     @property
     def verdict(self) -> str:
+        """Of this pair: PASS, PASS_WITH_NOTES or FAIL_FIXABLE."""
         return verdict_of(self.findings)
 
 
@@ -83,14 +84,17 @@ class Diff(NamedTuple):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
+        """Of all entries, the most severe of each entry first."""
         return tuple(f for entry in self.entries for f in entry.findings)
 
     @property
     def verdict(self) -> str:
+        """PASS, PASS_WITH_NOTES or FAIL_FIXABLE."""
         return verdict_of(self.findings)
 
     @property
     def exit_code(self) -> int:
+        """What `tileir-diff` exits with: 0 PASS, 1 FAIL_FIXABLE, 2 PASS_WITH_NOTES."""
         return EXIT_CODES[self.verdict]
 
     def _repr_html_(self) -> str:

@@ -62,8 +62,11 @@ def diff_files(
     """Compare everything on one side with everything on the other.
 
     Args:
-        reference, generated: a folder, a pattern (`*`, `?`, `**`) or a file.
-        arch, policy, entry: as for `diff`.
+        reference: a folder, a pattern (`*`, `?`, `**`) or a file.
+        generated: likewise.
+        arch: as for `diff`.
+        policy: as for `diff`.
+        entry: as for `diff`.
         executor: compares pairs at the same time; any `concurrent.futures.Executor`.
 
     Returns:

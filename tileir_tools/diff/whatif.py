@@ -73,7 +73,8 @@ def what_if(
     """Take differences over from the reference, one by one and together, and compile each copy.
 
     Args:
-        reference, generated: the modules; of the pairs of entries in them the first is tried.
+        reference: where differences are taken from.
+        generated: what takes them; of the pairs of entries in both the first is tried.
         arch: target, such as `sm_90`.
         entry: only entries whose symbol contains this text.
         timer: launches what was compiled; None: nothing is launched.

@@ -28,6 +28,8 @@ class UnitAttr(Attribute):
 
 
 class BoolAttr(Attribute):
+    """`true` or `false`."""
+
     __slots__ = ("value",)
     value: bool
 
@@ -58,6 +60,7 @@ class FloatAttr(Attribute):
 
     @property
     def value(self) -> float:
+        """The number that the bits are."""
         return to_float(self.bits, FLOAT_FORMATS[self.type.name])
 
 
@@ -82,6 +85,8 @@ class SymbolRefAttr(Attribute):
 
 
 class TypeAttr(Attribute):
+    """A type."""
+
     __slots__ = ("value",)
     value: Type
 
@@ -90,6 +95,8 @@ class TypeAttr(Attribute):
 
 
 class ArrayAttr(Attribute):
+    """A list of attributes: `[1 : i32, "a"]`."""
+
     __slots__ = ("items",)
     items: tuple[Attribute, ...]
 
@@ -107,6 +114,7 @@ class DictAttr(Attribute):
         return cls._of(tuple(sorted(items, key=lambda item: item[0])))
 
     def get(self, key: str) -> Attribute | None:
+        """The attribute of that name; None where there is none."""
         for name, value in self.items:
             if name == key:
                 return value
@@ -142,6 +150,7 @@ class DenseElementsAttr(Attribute):
 
     @property
     def is_splat(self) -> bool:
+        """Whether one value stands for all elements."""
         return len(self.raw) == 1
 
     @property

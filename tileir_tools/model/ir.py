@@ -245,6 +245,7 @@ class Operation:
 
     @property
     def terminator(self) -> bool:
+        """Whether it ends a block."""
         return self.spec is not None and self.spec.is_terminator
 
     def walk(self) -> Iterator[Operation]:
@@ -414,14 +415,17 @@ class Entry(Operation):
 
     @property
     def symbol(self) -> str:
+        """Its name, mangled as its producer did."""
         return _symbol(self)
 
     @property
     def arguments(self) -> list[Value]:
+        """The kernel's parameters."""
         return self.regions[0].block.arguments
 
     @property
     def body(self) -> Block:
+        """Its operations."""
         return self.regions[0].block
 
 
@@ -432,10 +436,12 @@ class Global(Operation):
 
     @property
     def symbol(self) -> str:
+        """Its name."""
         return _symbol(self)
 
     @property
     def value(self) -> DenseElementsAttr:
+        """What it holds at the start."""
         found = self.attributes["value"]
         assert isinstance(found, DenseElementsAttr)
         return found
@@ -472,14 +478,17 @@ class Module:
 
     @property
     def operations(self) -> list[Operation]:
+        """What is at the top: entries, globals, and operations that are not known."""
         return self.body.operations
 
     @property
     def entries(self) -> list[Entry]:
+        """The kernels, in order."""
         return [op for op in self.body.operations if isinstance(op, Entry)]
 
     @property
     def globals(self) -> list[Global]:
+        """The globals, in order."""
         return [op for op in self.body.operations if isinstance(op, Global)]
 
     def entry(self, symbol: str) -> Entry | None:

@@ -21,6 +21,8 @@ class Location(Interned):
 
 
 class UnknownLoc(Location):
+    """`loc(unknown)`."""
+
     __slots__ = ()
 
     def __new__(cls) -> UnknownLoc:
@@ -62,6 +64,8 @@ class NameLoc(Location):
 
 
 class CallSiteLoc(Location):
+    """`loc(callsite(CALLEE at CALLER))`."""
+
     __slots__ = ("callee", "caller")
     callee: Location
     caller: Location
@@ -96,6 +100,8 @@ class DIScope(Interned):
 
 
 class DIFile(DIScope):
+    """A source file."""
+
     __slots__ = ("name", "directory")
     name: str
     directory: str
@@ -105,6 +111,8 @@ class DIFile(DIScope):
 
 
 class DICompileUnit(DIScope):
+    """What was compiled at a time."""
+
     __slots__ = ("file",)
     file: DIFile
 
@@ -113,6 +121,8 @@ class DICompileUnit(DIScope):
 
 
 class DISubprogram(DIScope):
+    """A function of the source."""
+
     __slots__ = ("file", "line", "name", "linkage_name", "compile_unit", "scope_line")
     file: DIFile
     line: int
@@ -134,6 +144,8 @@ class DISubprogram(DIScope):
 
 
 class DILexicalBlock(DIScope):
+    """A block in a function of the source."""
+
     __slots__ = ("scope", "file", "line", "column")
     scope: DIScope
     file: DIFile

@@ -40,10 +40,12 @@ class ElementType(Type):
 
     @property
     def is_integer(self) -> bool:
+        """`i1` to `i64`."""
         return self.name[0] == "i"
 
     @property
     def is_float(self) -> bool:
+        """Everything else, `f8E4M3FN` and `tf32` included."""
         return self.name[0] != "i"
 
     @property
@@ -91,6 +93,7 @@ class TileType(Type):
 
     @property
     def rank(self) -> int:
+        """Number of dimensions; 0 for a scalar."""
         return len(self.shape)
 
     @property
@@ -140,6 +143,7 @@ class TensorViewType(Type):
 
     @property
     def rank(self) -> int:
+        """Number of dimensions."""
         return len(self.shape)
 
 
@@ -153,6 +157,7 @@ class ViewType(Type):
 
     @property
     def rank(self) -> int:
+        """Number of dimensions of its tiles."""
         return len(self.tile_shape)
 
     @property

@@ -84,7 +84,7 @@ def _hints(entry: EntryFacts, arch: str | None) -> list[str]:
     lines = []
     for target, values in entry.hints.items():
         shown = ", ".join(f"{key} = {value}" for key, value in values.items())
-        lines.append(f"{target}: {shown}")
+        lines.append(f"{target}: {shown or 'none'}")
     if arch is not None:
         shown = ", ".join(f"{k} = {v}" for k, v in entry.resolved_hints.items())
         lines.append(f"resolved for {arch}: {shown or 'none'}")

@@ -45,6 +45,7 @@ class Answer(NamedTuple):
 
     @property
     def exit_code(self) -> int:
+        """That of the verdict; 0 where the run was to stop before it."""
         return EXIT_CODES[self.verdict] if self.verdict is not None else 0
 
     def text(self) -> str:
