@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import tileir_tools
-from tileir_tools import bench, bridges
+from tileir_tools import bench, bridges, scan
 from tileir_tools.agents import a, f
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,7 +81,7 @@ def _described() -> dict[str, object]:
 
 def test_all_public_names_are_described() -> None:
     described = list(_described().values())
-    for package in (tileir_tools, bridges, bench, a, f):
+    for package in (tileir_tools, bridges, bench, scan, a, f):
         for name in package.__all__:
             value = getattr(package, name)
             if inspect.isclass(value) or inspect.isfunction(value):
