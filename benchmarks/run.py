@@ -1,8 +1,9 @@
 """Ratios of time and memory, measured in one run: `python benchmarks/run.py [--diff-ir-sh PATH]`.
 
 Each row sets this project beside what a user would otherwise run, or beside itself; absolute times depend
-on the machine, ratios hardly do. Peers that are not installed are skipped with a word. Inputs are the
-committed fixtures, or the files given with `--corpus DIR`.
+on the machine, ratios hardly do. Peers that are not installed are skipped with a word: TileGym's diff_ir.sh
+(`--diff-ir-sh`), MLIR's bindings (extra `mlir`), tileirdisasm (`cutile`). Inputs are the committed fixtures,
+or the files given with `--corpus DIR`. `growth.py` and `instructions.py` beside this file go further.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
 from pathlib import Path
+
+from growth import SIZES, measured
+
+from tileir_tools.read import state
 
 FIXTURES = Path(__file__).resolve().parent.parent / "tests" / "fixtures" / "kernels"
 
@@ -73,23 +79,29 @@ def bench_diff(files: list[Path], script: str | None, runs: int) -> None:
     ours = process([sys.executable, "-c", _DIFF, file, file])
     if script is None:
         seconds = median_time(ours, runs)
-        row(name, f"{seconds * 1000:.0f} ms; diff_ir.sh not given (--diff-ir-sh)", "<= 0.5x")
+        row(name, f"{seconds * 1000:.0f} ms; diff_ir.sh not given (--diff-ir-sh)", "<= 0.35x")
         return
     a, b, ratio = paired_times(ours, process(["bash", script, file, file]), runs)
-    row(name, f"{a * 1000:.0f} ms beside {b * 1000:.0f} ms of diff_ir.sh: {ratio:.2f}x", "<= 0.5x")
+    row(name, f"{a * 1000:.0f} ms beside {b * 1000:.0f} ms of diff_ir.sh: {ratio:.2f}x", "<= 0.35x")
 
 
 _DIFF = "import sys; sys.argv[0] = 'tileir-diff'; from tileir_tools.cli.diff import main; main()"
 
 
-def bench_read(files: list[Path], runs: int) -> None:
-    """Text to Module in process."""
+def read_each(texts: Sequence[str]) -> None:
+    """Read texts as a program does that is done with one before it reads the next."""
     from tileir_tools import parse_all
 
+    for text in texts:
+        parse_all(text)
+
+
+def bench_read(files: list[Path], runs: int) -> None:
+    """Text to Module in process."""
     texts = [p.read_text() for p in files]
     size = sum(len(t) for t in texts)
-    seconds = median_time(lambda: [parse_all(t) for t in texts], runs)
-    row("text -> Module", f"{size / seconds / 1e6:.2f} MB/s over {size / 1e6:.1f} MB", ">= 2 MB/s")
+    seconds = median_time(lambda: read_each(texts), runs)
+    row("text -> Module", f"{size / seconds / 1e6:.2f} MB/s over {size / 1e6:.1f} MB", ">= 5 MB/s")
 
 
 def reading_time(inputs: Sequence[str | bytes]) -> float:
@@ -204,17 +216,18 @@ def bench_passes(files: list[Path]) -> None:
 
 
 def bench_mlir(files: list[Path], runs: int) -> None:
-    """The C++ parser of the `mlir` bindings on the generic form of the same modules."""
-    name = "text -> Module beside C++ MLIR on the generic form"
+    """The C++ parser of MLIR's bindings on the generic form of the same modules."""
+    name = "text -> Module beside C++ MLIR on the generic form, of the same pretty text"
     try:
-        from mlir import ir  # type: ignore[import-not-found]
+        from mlir import ir
     except ImportError:
-        row(name, "skipped: the mlir bindings are not installed", "its equal, in steps")
+        row(name, "skipped: MLIR's bindings are not installed", "<= 1x")
         return
     from tileir_tools import parse_all
+    from tileir_tools.mlir import mlir_text
 
     pretty = [p.read_text() for p in files]
-    generic = [m.to_text(generic=True) for t in pretty for m in parse_all(t)]
+    generic = [mlir_text(m, debug_info=False) for t in pretty for m in parse_all(t)]
 
     def theirs() -> None:
         with ir.Context() as context:
@@ -222,36 +235,22 @@ def bench_mlir(files: list[Path], runs: int) -> None:
             for text in generic:
                 ir.Module.parse(text)
 
-    a, b, ratio = paired_times(lambda: [parse_all(t) for t in pretty], theirs, runs)
+    a, b, ratio = paired_times(lambda: read_each(pretty), theirs, runs)
     size = sum(map(len, pretty)) / 1e6
-    row(name, f"{size / a:.1f} beside {size / b:.1f} MB/s: {ratio:.2f}x", "its equal, in steps")
+    row(name, f"{size / a:.1f} beside {size / b:.1f} MB/s: {ratio:.2f}x the time", "<= 1x")
 
 
-def bench_scaling(runs: int) -> None:
-    """Ten times the operations: time and peak memory of a fresh process, less those of an idle one."""
-    small, large = _measure(10_000, runs), _measure(100_000, runs)
-    idle = _measure(10, runs)
-    seconds = (large[0] - idle[0]) / (small[0] - idle[0])
-    memory = (large[1] - idle[1]) / (small[1] - idle[1])
-    row("10x the ops (10,000 to 100,000)", f"{seconds:.1f}x time, {memory:.1f}x memory", "<= 11x")
-
-
-def _measure(ops: int, runs: int) -> tuple[float, float]:
-    code = (
-        "import re, time, tileir_tools as tt\n"
-        f"body = ''.join(f'%{{k + 1}} = addi %{{k}}, %{{k}} : tile<i32>\\n' for k in range({ops}))\n"
-        "text = 'entry @k(%0: tile<i32>) {\\n' + body + 'return }'\n"
-        "start = time.perf_counter(); m = tt.parse(text); t = time.perf_counter() - start\n"
-        # Not ru_maxrss: a process begins with that of the one that started it.
-        "print(t, re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
-    )
-    found = []
-    for _ in range(max(3, runs // 2)):
-        out = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        found.append([float(x) for x in out.stdout.split()])
-    return statistics.median(f[0] for f in found), statistics.median(f[1] for f in found)
+def bench_growth(most: int) -> None:
+    """Ten times the operations, to a million: time and memory of fresh processes."""
+    sizes = [size for size in SIZES if size <= most]
+    columns = [measured(size) for size in sizes]
+    for name in ("text -> Module", "bytecode -> Module", "facts", "diff", "module"):
+        values = [column[name] for column in columns]
+        ratios = ", ".join(f"{b / a:.1f}x" for a, b in pairwise(values))
+        unit = f"{values[-1] / sizes[-1]:,.0f} bytes each"
+        last = unit if name == "module" else f"{values[-1] / sizes[-1] * 1e6:.1f} us each"
+        what = "memory of a Module" if name == "module" else name
+        row(f"10x the ops, {sizes[0]:,} to {sizes[-1]:,}: {what}", f"{ratios}; {last}", "<= 11x")
 
 
 def _analyze_file(path: str) -> int:
@@ -293,11 +292,15 @@ def main() -> None:
     parser.add_argument("--diff-ir-sh", metavar="PATH", help="TileGym's diff_ir.sh to compare with")
     parser.add_argument("--corpus", type=Path, metavar="DIR", help="more inputs than the fixtures")
     parser.add_argument("--runs", type=int, default=7, help="runs per measurement (default 7)")
+    parser.add_argument(
+        "--most", type=int, default=SIZES[-1], help="operations of the largest module"
+    )
     options = parser.parse_args()
     files = inputs(options.corpus)
     if not files:
         sys.exit(f"no .mlir files in {options.corpus or FIXTURES}")
-    print(f"Python {sys.version.split()[0]}, {len(files)} files\n")
+    readers = "plain" if str(state.__file__).endswith(".py") else "compiled"
+    print(f"Python {sys.version.split()[0]}, readers {readers}, {len(files)} files\n")
     print("| what | measured | goal |\n| --- | --- | --- |")
     bench_diff(files, options.diff_ir_sh, options.runs)
     bench_read(files, max(3, options.runs // 2))
@@ -305,10 +308,10 @@ def main() -> None:
     bench_verify(files, 3)
     bench_write(files, 3)
     bench_passes(files)
-    bench_mlir(files, 3)
-    bench_scaling(options.runs)
+    bench_mlir(files, options.runs)
     bench_folder(files)
     bench_import(options.runs)
+    bench_growth(options.most)
 
 
 if __name__ == "__main__":

@@ -91,8 +91,8 @@ def from_mlir(module: ir.Module) -> Module:
     return found
 
 
-def mlir_text(module: Module) -> str:
-    """The generic form that MLIR's own parser takes: constants are `tensor<..>`."""
+def mlir_text(module: Module, *, debug_info: bool = True) -> str:
+    """The generic form that MLIR's own parser takes, with locations or without: constants are `tensor<..>`."""
     copy = module.clone()
     copy.location = _without_scopes(copy.location)
     for op in copy.walk():
@@ -101,7 +101,7 @@ def mlir_text(module: Module) -> str:
         value = op.attributes["value"]
         if isinstance(value, DenseElementsAttr):
             op.attributes["value"] = OpaqueAttr(_dense_of_tensor(value, value.type))
-    return generic_text(copy, debug_info=True)
+    return generic_text(copy, debug_info)
 
 
 def _without_scopes(location: Location) -> Location:
