@@ -140,13 +140,9 @@ def command(
 ) -> None:
     """Write kernels' Tile IR to a folder.
 
-    Bytecode, text, canonical text and manifest.json.
-
-    \b
-    tileir dump FILE.py:KERNEL --arg .. --const ..   a cuTile kernel for a stated signature; no GPU, no torch
-    tileir dump --call SCRIPT -- ARGUMENTS..         every cuTile kernel that a program launches
-    tileir dump --from DIR                           the Tile IR in a folder of files
-    tileir dump --cache                              the cubins in cuda-tile's compile cache
+    Bytecode, text, canonical text and manifest.json: of a cuTile kernel for a stated signature, without
+    GPU or torch; of every kernel that a program launches (--call); of the files in a folder (--from). Of
+    cuda-tile's compile cache (--cache) the cubins, and manifest.json.
 
     A program is run, as its author would run it: with a GPU its kernels are launched, without one (name
     a target: --arch) launches are caught, tensors on cuda have no data, and a search for the best

@@ -91,7 +91,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         # click looks for what may be meant among the commands that are imported: here, none.
-        close = get_close_matches(args[0], _COMMANDS) if args[0] not in _COMMANDS else []
+        close = get_close_matches(args[0], _COMMANDS, n=2) if args[0] not in _COMMANDS else []
         if close and not ctx.resilient_parsing:
             meant = " or ".join(f"'{name}'" for name in close)
             raise click.UsageError(f"No such command '{args[0]}'. Did you mean {meant}?", ctx)
