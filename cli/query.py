@@ -20,7 +20,7 @@ from .running import examples, output_option, write_output
             SQL of your own.
         tileir query --named errors facts
             A question that has a name.
-        tileir query --named verdicts facts --format csv -o verdicts.csv
+        tileir query --named verdicts compared --format csv -o verdicts.csv
             For a spreadsheet.
     """),
 )

@@ -21,7 +21,7 @@ from .running import arch_option, examples, jobs_option, write_output
     epilog=examples("""
         tileir scan dumps -o facts -j 4
             All dumps below a folder, by four processes.
-        tileir scan gens -o facts --reference refs --arch sm_100
+        tileir scan gens -o compared --reference refs --arch sm_100
             And compare each entry with that in refs.
     """),
 )

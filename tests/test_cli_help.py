@@ -181,4 +181,4 @@ def test_the_version_stands_in_one_place() -> None:
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {
         "attr": "tileir_tools.__version__"
     }
-    assert f"## {tileir_tools.__version__} " in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"\n## [{tileir_tools.__version__}] - " in (ROOT / "CHANGELOG.md").read_text("utf-8")
