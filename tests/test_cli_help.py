@@ -23,7 +23,6 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
-MAIN = "import sys; sys.argv[0] = 'tileir'; from tileir_tools.cli.tileir import main; main()"
 
 
 def _below(context: click.Context) -> Iterator[click.Context]:
@@ -74,6 +73,20 @@ def _parsed(call: str) -> click.Context:
     if "--help" in words:
         return context
     return context.command.make_context(context.info_name, words, parent=context.parent)
+
+
+def _run(*words: str, name: str = "tileir", before: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own."""
+    module = name.rpartition("-")[2]
+    code = f"import sys; sys.argv[0] = '{name}'; from tileir_tools.cli.{module} import main; main()"
+    # Not in the root of the repository, whose folders stand before the installed package.
+    return subprocess.run(
+        [sys.executable, "-c", before + code, *words],
+        cwd=ROOT / "tests",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_what_is_said_beside_a_command_is_its_own_first_line() -> None:
@@ -136,9 +149,7 @@ def test_help_imports_no_command() -> None:
         "import atexit, sys\n"
         "atexit.register(lambda: print(*(m for m in sys.modules if m.startswith('tileir_tools.cli.'))))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code + MAIN, "--help"], capture_output=True, text=True, check=True
-    )
+    done = _run("--help", before=code)
     modules = {name.rpartition(".")[2] for name in done.stdout.splitlines()[-1].split()}
     assert modules == {"tileir", "running", "completing"}
 
@@ -153,9 +164,7 @@ def test_help_imports_no_command() -> None:
     ],
 )
 def test_a_misspelt_command(word: str, said: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", MAIN, word], capture_output=True, text=True, check=False
-    )
+    done = _run(word)
     assert done.returncode == 3
     assert done.stdout == ""
     assert done.stderr.splitlines()[-1] == f"Error: {said}"
@@ -163,11 +172,7 @@ def test_a_misspelt_command(word: str, said: str) -> None:
 
 @pytest.mark.parametrize("name", ["tileir", "tileir-diff"])
 def test_version_is_what_a_report_needs(name: str) -> None:
-    module = name.rpartition("-")[2]
-    code = f"import sys; sys.argv[0] = '{name}'; from tileir_tools.cli.{module} import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True
-    )
+    done = _run("--version", name=name)
     assert done.stdout.splitlines() == [
         f"{name}, version {tileir_tools.__version__}",
         f"Python {sys.version.split()[0]} on {sys.platform}",

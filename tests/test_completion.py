@@ -15,6 +15,8 @@ from tileir_tools.dialect import ARCHES, VERSIONS
 from tileir_tools.diff import RULES
 from tileir_tools.scan.named import NAMED
 
+# Not the root of the repository, whose folders stand before the installed package.
+HERE = Path(__file__).resolve().parent
 # What no key press should wait for.
 HEAVY = {
     *(
@@ -46,6 +48,7 @@ def _asked(line: str, shell: str = "bash", tail: str = "") -> subprocess.Complet
         protocol["COMP_CWORD"] = words[-1]
     return subprocess.run(
         [sys.executable, "-c", code],
+        cwd=HERE,
         env={**os.environ, **protocol},
         capture_output=True,
         text=True,
@@ -156,7 +159,7 @@ def test_completing_a_command_imports_no_command() -> None:
 def _script(shell: str) -> str:
     code = "import sys; sys.argv[0] = 'tileir'; from tileir_tools.cli.tileir import main; main()"
     command = [sys.executable, "-c", code, "completion", shell]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -186,8 +189,7 @@ def test_bash_completes(tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [bash, "--norc", str(script)],
-        # Not in the root of the repository, whose folders stand before the installed package.
-        cwd=tmp_path,
+        cwd=HERE,
         env={**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
