@@ -19,7 +19,7 @@ from .running import examples
     name="mcp",
     epilog=examples("""
         tileir mcp --root dumps
-            Files below dumps can be read, nothing written or run.
+            Agents may read the files below dumps, and compile them.
         tileir mcp --root dumps --root TileGym --allow-write
             Agents may write a kernel's folder.
     """),
