@@ -13,29 +13,60 @@ import click
 
 from tileir_tools.errors import UsageError
 
+from .completing import arches, folders
 from .progress import steps
-from .running import write_output
+from .running import examples, write_output
 
 # As `agents.a.STEPS`, which importing this module should not have to load.
 _STEPS = ("read", "dump", "variants", "benchmark", "reference", "analysis", "gate")
 
 
-@click.group(name="agent")
+@click.group(
+    name="agent",
+    epilog=examples("""
+        tileir agent a rms_norm --project TileGym --out kernels
+            Reference IR, performance and analysis of a kernel.
+        tileir agent f rms_norm --project TileGym --out kernels
+            Why its port is slower.
+    """),
+)
 @click.help_option("-h", "--help")
 def command() -> None:
-    """Run an agent of the pipeline that ports cuTile kernels."""
+    """Run an agent of the pipeline that ports cuTile kernels.
+
+    Exit codes: 0 done, 1 the validators refuse the result, 3 BLOCKED or could not run.
+    """
 
 
-@command.command(name="a")
+@command.command(
+    name="a",
+    epilog=examples("""
+        tileir agent a rms_norm --project TileGym --out kernels
+            Everything, on the GPU that is here.
+        tileir agent a rms_norm --out kernels --until variants
+            No further than the variants; --project is $TILEGYM_PATH here.
+        tileir agent a rms_norm --out kernels --perf-log cutile=cutile.log
+            With records measured elsewhere.
+    """),
+)
 @click.argument("kernel")
 @click.option(
     "--project",
     metavar="DIR",
+    shell_complete=folders,
     help="Checkout of TileGym, or of a project laid out like it; $TILEGYM_PATH.",
 )
-@click.option("--out", metavar="DIR", help="The folder that holds KERNEL; $CUTILE_KERNEL_OUT_ROOT.")
 @click.option(
-    "--arch", metavar="ARCH", help="Target; by default that of the GPU, sm_100 without one."
+    "--out",
+    metavar="DIR",
+    shell_complete=folders,
+    help="The folder that holds KERNEL; $CUTILE_KERNEL_OUT_ROOT.",
+)
+@click.option(
+    "--arch",
+    metavar="ARCH",
+    shell_complete=arches,
+    help="Target; by default that of the GPU, sm_100 without one.",
 )
 @click.option(
     "-k",
@@ -60,7 +91,12 @@ def command() -> None:
     default="ours",
     help="What canonicalises reference IR.",
 )
-@click.option("--scripts", metavar="DIR", help="Run TileGym's shell validators in DIR as the gate.")
+@click.option(
+    "--scripts",
+    metavar="DIR",
+    shell_complete=folders,
+    help="Run TileGym's shell validators in DIR as the gate.",
+)
 @click.option(
     "--timeout",
     type=click.IntRange(min=1),
@@ -83,7 +119,7 @@ def agent_a(
     scripts: str | None,
     timeout: int,
 ) -> int:
-    """Dump and analyse KERNEL: reference IR, analysis.json, performance, reports.
+    """Dump and analyse KERNEL: reference IR, analysis.json, reports.
 
     \b
     read       the operation's source and tests
@@ -129,17 +165,34 @@ def agent_a(
     return answer.exit_code
 
 
-@command.command(name="f")
+@command.command(
+    name="f",
+    epilog=examples("""
+        tileir agent f rms_norm --project TileGym --out kernels
+            Causes, ranked, with evidence.
+        tileir agent f rms_norm --out kernels --no-evidence
+            Without compiling anything.
+        tileir agent f rms_norm --out kernels --run dumps --arch sm_90
+            And time on the GPU what would help.
+    """),
+)
 @click.argument("kernel")
 @click.option(
     "--project",
     metavar="DIR",
+    shell_complete=folders,
     help="Checkout that holds the wrapper and its reference; $TILEGYM_PATH, where it is set.",
 )
-@click.option("--out", metavar="DIR", help="The folder that holds KERNEL; $CUTILE_KERNEL_OUT_ROOT.")
+@click.option(
+    "--out",
+    metavar="DIR",
+    shell_complete=folders,
+    help="The folder that holds KERNEL; $CUTILE_KERNEL_OUT_ROOT.",
+)
 @click.option(
     "--arch",
     metavar="ARCH",
+    shell_complete=arches,
     help="Target; by default the one that the analysis names, else sm_100.",
 )
 @click.option("--no-evidence", is_flag=True, help="Do not compile the kernels.")
@@ -147,6 +200,7 @@ def agent_a(
     "--run",
     "launches",
     metavar="DIR",
+    shell_complete=folders,
     help="Time what-ifs on the GPU, as the manifest in DIR says.",
 )
 @click.option(
@@ -157,7 +211,12 @@ def agent_a(
     help="What a profiler (nsys stats, ncu --csv, torch, proton) saw of the reference, and of the generated "
     "kernel: for launches, where the logs name no kernels.",
 )
-@click.option("--scripts", metavar="DIR", help="Run TileGym's shell validators in DIR as the gate.")
+@click.option(
+    "--scripts",
+    metavar="DIR",
+    shell_complete=folders,
+    help="Run TileGym's shell validators in DIR as the gate.",
+)
 @click.help_option("-h", "--help")
 def agent_f(
     kernel: str,
@@ -174,7 +233,6 @@ def agent_f(
     Reads what agents A, B and E have left, the wrapper and its reference; writes below reports/ only.
     Prints a <VALIDATOR_OUTPUT> block and one VERDICT line: FIXABLE, ALIGNED or BLOCKED.
 
-    \b
     Exit codes: 0 a diagnosis (FIXABLE or ALIGNED), 1 the validator refuses the reports, 3 BLOCKED.
     """
     from tileir_tools.agents.f import Request, run_agent_f

@@ -10,12 +10,21 @@ import click
 from tileir_tools.errors import UsageError
 from tileir_tools.model import Module
 
-from .running import load_modules, output_option, write_output
+from .completing import files
+from .running import examples, load_modules, output_option, write_output
 
 
-@click.command(name="alias")
-@click.argument("original")
-@click.argument("alias")
+@click.command(
+    name="alias",
+    epilog=examples("""
+        tileir alias matmul.mlir alias.mlir --kernel matmul
+            Is bmm__matmul in alias.mlir the matmul of matmul.mlir?
+        tileir alias matmul.mlir alias.mlir --kernel matmul --op bmm
+            The same, where OP has to be bmm.
+    """),
+)
+@click.argument("original", shell_complete=files)
+@click.argument("alias", shell_complete=files)
 @click.option(
     "--kernel",
     required=True,
@@ -31,12 +40,11 @@ from .running import load_modules, output_option, write_output
 def command(
     original: str, alias: str, kernel: str, op: str | None, form: str, output: str | None
 ) -> int:
-    """Prove that ALIAS holds the kernel of ORIGINAL under the name OP__NAME.
+    """Prove that ALIAS holds the kernel of ORIGINAL.
 
-    Proven means: equal operations in the same order with equal attributes and types, the same mangling
-    behind the name, and equal entry hints.
+    ALIAS has it under the name OP__NAME. Proven means: equal operations in the same order with equal
+    attributes and types, the same mangling behind the name, and equal entry hints.
 
-    \b
     Exit codes: 0 proven, 1 not the same, 3 could not run.
     """
     from tileir_tools.diff.alias import prove_alias

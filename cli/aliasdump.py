@@ -11,24 +11,47 @@ import click
 
 from tileir_tools.errors import UsageError
 
+from .completing import files, folders
 from .dump import arches_option, arg_option, const_option, parse_constant
-from .running import version_option, write_output
+from .running import examples, version_option, write_output
 
 if TYPE_CHECKING:
     from tileir_tools.diff.alias import AliasProof
     from tileir_tools.toolchain.dump_folder import Dump
 
 
-@click.command(name="alias-dump")
-@click.argument("kernel", metavar="FILE.py:KERNEL | KERNEL")
+@click.command(
+    name="alias-dump",
+    epilog=examples("""
+        tileir alias-dump ops.py:matmul --as bmm --arg 'f16[?,?]' -o dumps
+            As matmul, and as bmm__matmul.
+        tileir alias-dump matmul --as bmm --call train.py -o dumps -- --steps 1
+            As a program launches it.
+    """),
+)
+@click.argument("kernel", shell_complete=files, metavar="FILE.py:KERNEL | KERNEL")
 @click.argument("words", nargs=-1, metavar="[-- ARGUMENTS..]")
 @click.option("--as", "op", required=True, metavar="OP", help="Call the function OP__KERNEL.")
 @arg_option
 @const_option
-@click.option("--call", "script", metavar="SCRIPT", help="Take KERNEL as SCRIPT launches it.")
+@click.option(
+    "--call",
+    "script",
+    metavar="SCRIPT",
+    shell_complete=files,
+    help="Take KERNEL as SCRIPT launches it.",
+)
 @arches_option
 @version_option
-@click.option("-o", "--output", "folder", required=True, metavar="DIR", help="Where to write.")
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    metavar="DIR",
+    shell_complete=folders,
+    help="Where to write.",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.help_option("-h", "--help")
 def command(
@@ -43,12 +66,12 @@ def command(
     folder: str,
     form: str,
 ) -> int:
-    """Dump KERNEL under its own name and as OP__KERNEL, and prove that both are one kernel.
+    """Dump KERNEL under two names, proven to be one kernel.
 
-    Compiler options (num_ctas, occupancy..) are kept, which wrapping the function in ct.kernel again
-    would lose. Options are those of `tileir dump`; nothing is written unless every alias is proven.
+    Its own name, and OP__KERNEL. Compiler options (num_ctas, occupancy..) are kept, which wrapping the
+    function in ct.kernel again would lose. Options are those of `tileir dump`; nothing is written
+    unless every alias is proven.
 
-    \b
     Exit codes: 0 proven, 1 not the same, 3 could not run.
     """
     from tileir_tools.diff.alias import prove_alias

@@ -10,20 +10,37 @@ import click
 from tileir_tools.errors import UsageError
 from tileir_tools.files import write_file
 
-from .running import load_modules, only_module, strict_option, write_output
+from .completing import arches, files
+from .running import examples, load_modules, only_module, strict_option, write_output
 
 
-@click.command(name="compile")
-@click.argument("file")
+@click.command(
+    name="compile",
+    epilog=examples("""
+        tileir compile gen.mlir --arch sm_90
+            Registers, shared memory, spills, instructions.
+        tileir compile gen.mlir --arch sm_90 --arch sm_100 --format json
+            For two targets, for other programs.
+        tileir compile gen.mlir --arch sm_100 --cubin gen.cubin
+            Keep the machine code.
+    """),
+)
+@click.argument("file", shell_complete=files)
 @click.option(
     "--arch",
     "arches",
     multiple=True,
     required=True,
     metavar="ARCH",
+    shell_complete=arches,
     help="Target, such as sm_90; may be repeated.",
 )
-@click.option("--cubin", metavar="OUT", help="Write the machine code to OUT; takes one --arch.")
+@click.option(
+    "--cubin",
+    metavar="OUT",
+    shell_complete=files,
+    help="Write the machine code to OUT; takes one --arch.",
+)
 @click.option(
     "--timeout", type=click.FloatRange(min=1), default=300, show_default=True, metavar="S"
 )
@@ -33,11 +50,13 @@ from .running import load_modules, only_module, strict_option, write_output
 def command(
     file: str, arches: tuple[str, ...], cubin: str | None, timeout: float, form: str, strict: bool
 ) -> None:
-    """Compile the Tile IR in FILE by NVIDIA's tileiras, and say what came out.
+    """Compile the Tile IR in FILE, and say what came out.
 
-    Registers, stack, shared and local memory, machine instructions by class, spills, and the
-    compiler's remarks with the operations that they are about. Needs no GPU; `tileir doctor` says which
-    tools are there.
+    NVIDIA's tileiras compiles it. Registers, stack, shared and local memory, machine instructions by
+    class, spills, and the compiler's remarks with the operations that they are about. Needs no GPU;
+    `tileir doctor` says which tools are there.
+
+    Exit codes: 0 compiled, 3 could not run.
     """
     from tileir_tools.report.evidence_report import compile_json, compile_text
     from tileir_tools.toolchain.compiling import compile_module

@@ -12,10 +12,13 @@ import click
 
 from tileir_tools.errors import TileIRError, UsageError
 
+from .completing import files, policies, rule_codes, severities
 from .running import (
     COULD_NOT_RUN,
+    about_option,
     arch_option,
     error_text,
+    examples,
     jobs_option,
     load_modules,
     output_option,
@@ -32,9 +35,21 @@ if TYPE_CHECKING:
     from tileir_tools.model import Module
 
 
-@click.command(name="diff")
-@click.argument("reference")
-@click.argument("generated")
+@click.command(
+    name="diff",
+    epilog=examples("""
+        tileir-diff ref.mlir gen.mlir
+            Every difference that matters, with its place on both sides.
+        tileir-diff ref.mlir gen.mlir --arch sm_100 --why MEM007
+            What one rule means here, and what to do.
+        tileir-diff ref.mlir gen.mlir --format html -o report.html
+            A page with both kernels side by side.
+        tileir-diff refs gens --baseline known.json -j 4
+            Two folders; only what is new counts.
+    """),
+)
+@click.argument("reference", shell_complete=files)
+@click.argument("generated", shell_complete=files)
 @arch_option
 @click.option(
     "--format",
@@ -50,30 +65,38 @@ if TYPE_CHECKING:
     "severities",
     multiple=True,
     metavar="CODE=LEVEL",
+    shell_complete=severities,
     help="Give a rule another severity (CRITICAL, WARN, INFO); may be repeated.",
 )
 @click.option(
     "--policy",
     metavar="NAME|FILE",
+    shell_complete=policies,
     help="default, strict, legacy (as lenient as diff_ir.sh), or a TOML file; default: tileir.toml or "
     "[tool.tileir] of the pyproject.toml here or above.",
 )
 @click.option(
-    "--baseline", metavar="FILE", help="Findings that FILE lists do not count: only new ones do."
+    "--baseline",
+    metavar="FILE",
+    shell_complete=files,
+    help="Findings that FILE lists do not count: only new ones do.",
 )
 @click.option(
     "--write-baseline",
     metavar="FILE",
+    shell_complete=files,
     help="Write the findings to FILE, to be accepted from now on.",
 )
 @click.option(
     "--report",
     metavar="FILE",
+    shell_complete=files,
     help="Write diff_report.md, in the shape that the cuTile-to-cutile-rs pipeline asks for, too.",
 )
 @click.option(
     "--why",
     metavar="CODE",
+    shell_complete=rule_codes,
     help="Explain the findings of one rule: where the values go, what to do.",
 )
 @jobs_option
@@ -82,19 +105,18 @@ if TYPE_CHECKING:
 @click.option("-y", "--side-by-side", is_flag=True, help="Show both texts around each difference.")
 @strict_option
 @output_option
-@click.version_option(package_name="tileir-tools")
+@about_option
 @click.help_option("-h", "--help")
 def command(**options: Any) -> int:
-    """Say in what GENERATED differs from REFERENCE, and whether it matters.
+    """Say how GENERATED differs from REFERENCE, and if it matters.
 
     Both are CUDA Tile IR, bytecode or text in any spelling, gzip allowed; `-` is the standard input.
     Folders and patterns ('dumps/*.mlir') are compared file by file, by the path below them; a file that
     cannot be read stops nothing, and makes the exit code 3.
     `--format html -o report.html` writes a page for a browser.
 
-    \b
-    Exit codes: 0 PASS, 1 FAIL_FIXABLE, 2 PASS_WITH_NOTES, 3 BLOCKED (an input
-    that cannot be read, no Tile IR, wrong usage).
+    Exit codes: 0 PASS, 1 FAIL_FIXABLE, 2 PASS_WITH_NOTES, 3 BLOCKED (an input that cannot be read, no
+    Tile IR, wrong usage).
     """
     asked = _Asked(**options)
     try:

@@ -7,17 +7,27 @@ from __future__ import annotations
 
 import click
 
-from .running import write_output
+from .running import examples, write_output
 
 
-@click.command(name="doctor")
+@click.command(
+    name="doctor",
+    epilog=examples("""
+        tileir doctor
+            Tools, versions, places, and what is missing.
+        tileir doctor --format json
+            For other programs.
+    """),
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.help_option("-h", "--help")
 def command(form: str) -> int:
-    """Say which of NVIDIA's tools were found, where, in which version, and how to get the others.
+    """Say which of NVIDIA's tools were found, and where.
 
-    None of them is needed to read, check, compare or write Tile IR. Exits with 1 where a tool that was
-    found does not work.
+    Also their versions, and how to get the others. None of them is needed to read, check, compare or
+    write Tile IR.
+
+    Exit codes: 0 those that were found work, 1 one of them does not, 3 could not run.
     """
     from tileir_tools.report.doctor_report import doctor_json, doctor_text
     from tileir_tools.toolchain import all_tools

@@ -14,7 +14,8 @@ import click
 from tileir_tools.errors import UsageError
 from tileir_tools.files import make_folder, write_file
 
-from .running import version_option
+from .completing import arches, files, folders
+from .running import examples, version_option
 
 if TYPE_CHECKING:
     from tileir_tools.toolchain.dump_folder import Dump
@@ -34,16 +35,41 @@ const_option: _Option = click.option(
     "--const", "constants", multiple=True, metavar="NAME=VALUE", help="A ct.Constant."
 )
 arches_option: _Option = click.option(
-    "--arch", "arches", multiple=True, metavar="ARCH", help="Target; may be repeated."
+    "--arch",
+    "arches",
+    multiple=True,
+    metavar="ARCH",
+    shell_complete=arches,
+    help="Target; may be repeated.",
 )
 
 
-@click.command(name="dump")
-@click.argument("words", nargs=-1, metavar="[FILE.py:KERNEL | -- ARGUMENTS..]")
+@click.command(
+    name="dump",
+    epilog=examples("""
+        tileir dump ops.py:scale --arg 'f16[?,?]' --const TM=128 -o dumps
+            A kernel for a stated signature.
+        tileir dump --call train.py --arch sm_100 -o dumps -- --steps 1
+            Every kernel that a program launches.
+        tileir dump --from logs -o dumps
+            The Tile IR in files that are there already.
+        tileir dump --cache -o dumps
+            What cuda-tile has compiled on this machine.
+    """),
+)
+@click.argument(
+    "words", shell_complete=files, nargs=-1, metavar="[FILE.py:KERNEL | -- ARGUMENTS..]"
+)
 @arg_option
 @const_option
 @click.option("--as", "alias", metavar="NAME", help="Call the function NAME, such as bmm__matmul.")
-@click.option("--call", "script", metavar="SCRIPT", help="Run SCRIPT, dump what it launches.")
+@click.option(
+    "--call",
+    "script",
+    metavar="SCRIPT",
+    shell_complete=files,
+    help="Run SCRIPT, dump what it launches.",
+)
 @click.option("--module", is_flag=True, help="With --call: SCRIPT is a module, as for python -m.")
 @click.option(
     "--keep-going", is_flag=True, help="With --call: dump what a failing SCRIPT launched."
@@ -67,17 +93,32 @@ arches_option: _Option = click.option(
     metavar="S",
     help="With --call: seconds that SCRIPT may take.",
 )
-@click.option("--from", "source", metavar="DIR", help="Take the Tile IR in the files of DIR.")
+@click.option(
+    "--from",
+    "source",
+    metavar="DIR",
+    shell_complete=folders,
+    help="Take the Tile IR in the files of DIR.",
+)
 @click.option(
     "--cache",
     is_flag=False,
     flag_value="",
     metavar="[DIR]",
+    shell_complete=folders,
     help="Take the machine code in cuda-tile's compile cache (default: where cuda-tile keeps it).",
 )
 @arches_option
 @version_option
-@click.option("-o", "--output", "folder", required=True, metavar="DIR", help="Where to write.")
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    metavar="DIR",
+    shell_complete=folders,
+    help="Where to write.",
+)
 @click.help_option("-h", "--help")
 def command(
     words: tuple[str, ...],
@@ -97,17 +138,17 @@ def command(
     version: str | None,
     folder: str,
 ) -> None:
-    """Write kernels' Tile IR to a folder: bytecode, text, canonical text and manifest.json.
+    """Write kernels' Tile IR to a folder.
 
-    \b
-    tileir dump FILE.py:KERNEL --arg .. --const ..   a cuTile kernel for a stated signature; no GPU, no torch
-    tileir dump --call SCRIPT -- ARGUMENTS..         every cuTile kernel that a program launches
-    tileir dump --from DIR                           the Tile IR in a folder of files
-    tileir dump --cache                              the cubins in cuda-tile's compile cache
+    Bytecode, text, canonical text and manifest.json: of a cuTile kernel for a stated signature, without
+    GPU or torch; of every kernel that a program launches (--call); of the files in a folder (--from). Of
+    cuda-tile's compile cache (--cache) the cubins, and manifest.json.
 
     A program is run, as its author would run it: with a GPU its kernels are launched, without one (name
     a target: --arch) launches are caught, tensors on cuda have no data, and a search for the best
     configuration takes the first one after all were dumped.
+
+    Exit codes: 0 written, 3 could not run.
     """
     ways = [bool(script), source is not None, cache is not None]
     if sum(ways) > 1 or (not script and bool(words) == any(ways)):

@@ -10,12 +10,21 @@ import click
 from tileir_tools.analyze.levels import LEVELS
 from tileir_tools.errors import UsageError
 
-from .running import arch_option, load_modules, output_option, strict_option, write_output
+from .completing import files
+from .running import arch_option, examples, load_modules, output_option, strict_option, write_output
 
 
-@click.command(name="equal")
-@click.argument("reference", metavar="A")
-@click.argument("generated", metavar="B")
+@click.command(
+    name="equal",
+    epilog=examples("""
+        tileir equal ref.mlir gen.mlir
+            Equal but for names and order?
+        tileir equal f16.mlir bf16.mlir --level dtype
+            Equal but for number formats, too?
+    """),
+)
+@click.argument("reference", shell_complete=files, metavar="A")
+@click.argument("generated", shell_complete=files, metavar="B")
 @click.option(
     "--level",
     type=click.Choice(LEVELS),
@@ -39,7 +48,7 @@ def command(
     strict: bool,
     output: str | None,
 ) -> int:
-    """Say whether A and B are equal, and the shortest reason if they are not.
+    """Say whether A and B are equal, or the shortest reason why not.
 
     A is called the reference in reasons, B the generated kernel.
 
@@ -52,7 +61,6 @@ def command(
       sizes      shapes (not ranks), constants, promises
       structure  arithmetic
 
-    \b
     Exit codes: 0 equal, 1 not equal, 3 could not run.
     """
     from tileir_tools.diff import equal

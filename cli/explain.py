@@ -7,13 +7,24 @@ from __future__ import annotations
 
 import click
 
-from .running import load_modules, only_module, output_option, strict_option, write_output
+from .completing import arches, files
+from .running import examples, load_modules, only_module, output_option, strict_option, write_output
 
 
-@click.command(name="explain")
-@click.argument("reference")
-@click.argument("generated")
-@click.option("--arch", required=True, metavar="ARCH", help="Target, such as sm_90.")
+@click.command(
+    name="explain",
+    epilog=examples("""
+        tileir explain ref.mlir gen.mlir --arch sm_90
+            Causes, and the differences that can bring them about.
+        tileir explain ref.mlir gen.mlir --arch sm_90 --entry matmul
+            One kernel of several.
+    """),
+)
+@click.argument("reference", shell_complete=files)
+@click.argument("generated", shell_complete=files)
+@click.option(
+    "--arch", required=True, metavar="ARCH", shell_complete=arches, help="Target, such as sm_90."
+)
 @click.option("--entry", metavar="NAME", help="Explain only entries whose symbol contains NAME.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @strict_option
@@ -28,12 +39,12 @@ def command(
     strict: bool,
     output: str | None,
 ) -> int:
-    """Compile REFERENCE and GENERATED and say what makes the generated kernel slower.
+    """Say what makes GENERATED slower than REFERENCE.
 
-    Causes are read off the machine code (spills, TMA, tensor cores, loads in flight, reuse), each with
-    its numbers and the differences between the kernels that can bring it about. Needs no GPU.
+    Both are compiled. Causes are read off the machine code (spills, TMA, tensor cores, loads in flight,
+    reuse), each with its numbers and the differences between the kernels that can bring it about. Needs
+    no GPU.
 
-    \b
     Exit codes: 0 no cause found, 1 some cause, 3 could not run.
     """
     from tileir_tools.diff.causes import explain

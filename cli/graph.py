@@ -11,14 +11,25 @@ import click
 
 from tileir_tools.errors import UsageError
 
-from .running import load_modules, output_option, strict_option, write_output
+from .completing import files
+from .running import examples, load_modules, output_option, strict_option, write_output
 
 if TYPE_CHECKING:
     from tileir_tools.model import Module
 
 
-@click.command(name="graph")
-@click.argument("file")
+@click.command(
+    name="graph",
+    epilog=examples("""
+        tileir graph gen.mlir | dot -Tpng > gen.png
+            A picture, by Graphviz.
+        tileir graph gen.mlir --format svg -o gen.svg --no-tokens
+            Without what only orders memory.
+        tileir graph gen.mlir --format graphml -o gen.graphml
+            For networkx, Gephi and the like.
+    """),
+)
+@click.argument("file", shell_complete=files)
 @click.option("--entry", metavar="NAME", help="Take only entries whose symbol contains NAME.")
 @click.option("--tokens/--no-tokens", default=True, help="Draw what orders memory, or not.")
 @click.option(
@@ -34,9 +45,11 @@ if TYPE_CHECKING:
 def command(
     file: str, entry: str | None, tokens: bool, form: str, strict: bool, output: str | None
 ) -> None:
-    """Print the operations of FILE and what runs between them as a graph.
+    """Print the operations of FILE and their values as a graph.
 
     GraphML and JSON (node-link) need networkx (pip install 'tileir-tools[graph]'), SVG needs Graphviz.
+
+    Exit codes: 0 printed, 3 could not run.
     """
     from tileir_tools.bridges import dot_text, operation_graph, svg_text
     from tileir_tools.bridges.documents import graph_json, graphml_text

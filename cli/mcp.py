@@ -11,12 +11,24 @@ import click
 
 from tileir_tools.errors import UsageError
 
+from .completing import folders
+from .running import examples
 
-@click.command(name="mcp")
+
+@click.command(
+    name="mcp",
+    epilog=examples("""
+        tileir mcp --root dumps
+            Agents may read the files below dumps, and compile them.
+        tileir mcp --root dumps --root TileGym --allow-write
+            Agents may write a kernel's folder.
+    """),
+)
 @click.option(
     "--root",
     "roots",
     metavar="DIR",
+    shell_complete=folders,
     multiple=True,
     required=True,
     help="Read files below this folder only; may be repeated.",
@@ -39,9 +51,12 @@ from tileir_tools.errors import UsageError
 def command(
     roots: tuple[str, ...], allow_write: bool, allow_run: bool, no_compile: bool, timeout: int
 ) -> None:
-    """Serve the tools to an agent by the Model Context Protocol, on the standard streams.
+    """Serve the commands to an agent by the Model Context Protocol.
 
-    Started by the agent's program, not by hand. Needs the extra: pip install 'tileir-tools[mcp]'.
+    The standard streams are the protocol's. Started by the agent's program, not by hand. Needs the
+    extra: pip install 'tileir-tools[mcp]'.
+
+    Exit codes: 0 the client has hung up, 3 could not run.
     """
     try:
         from tileir_tools.server.serving import serve

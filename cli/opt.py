@@ -13,8 +13,10 @@ from tileir_tools.analyze import demangle
 from tileir_tools.errors import UsageError
 from tileir_tools.model import Module
 
+from .completing import files
 from .running import (
     debug_info_option,
+    examples,
     generic_option,
     load_modules,
     only_module,
@@ -40,8 +42,18 @@ def _ask_for(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.meta.setdefault("tileir.passes", []).append(param.name)
 
 
-@click.command(name="opt")
-@click.argument("file")
+@click.command(
+    name="opt",
+    epilog=examples("""
+        tileir opt gen.mlir --canonicalize --cse
+            As cuda-tile-opt does it.
+        tileir opt gen.mlir --normalize -o normal.mlir
+            The form in which kernels are easiest to compare by eye.
+        tileir opt gen.mlir --rename-entry old=new --bytecode -o new.tileirbc
+            Rename a kernel, write bytecode.
+    """),
+)
+@click.argument("file", shell_complete=files)
 @_pass_option("--canonicalize", "The dialect's canonical form, as cuda-tile-opt has it.")
 @_pass_option("--cse", "Make equal operations one, as cuda-tile-opt does.")
 @_pass_option("--fuse-fma", "mulf into addf or subf becomes fma (changes rounding).")
@@ -86,10 +98,13 @@ def command(
     strict: bool,
     output: str | None,
 ) -> None:
-    """Run passes over the Tile IR in FILE, in the order given, and print what comes out.
+    """Run passes over the Tile IR in FILE, and print it.
 
-    FILE may be text or bytecode; `-` is the standard input. --canonicalize, --cse, --fuse-fma and
-    --loop-split give what the passes of those names in NVIDIA's cuda-tile-opt give.
+    Passes run in the order given. FILE may be text or bytecode; `-` is the standard input.
+    --canonicalize, --cse, --fuse-fma and --loop-split give what the passes of those names in NVIDIA's
+    cuda-tile-opt give.
+
+    Exit codes: 0 done, 3 could not run.
     """
     if bytecode and output is None:
         raise UsageError("--bytecode needs -o FILE (-o - is the standard output)")

@@ -11,15 +11,31 @@ import click
 
 from tileir_tools.errors import UsageError
 
-from .running import output_option, write_output
+from .completing import files
+from .running import examples, output_option, write_output
 
 if TYPE_CHECKING:
     from tileir_tools.bench import Comparison, LaunchComparison, Measurement
 
 
-@click.command(name="perf")
-@click.argument("files", nargs=-1, required=True)
-@click.option("--reference", metavar="FILE", help="Records to compare with; may be one of FILES.")
+@click.command(
+    name="perf",
+    epilog=examples("""
+        tileir perf gen.log
+            Records and their geometric means.
+        tileir perf gen.log --reference ref.log
+            How much slower, configuration by configuration.
+        tileir perf gen.log --by dtype --format json
+            One mean for each number format, for other programs.
+    """),
+)
+@click.argument("files", shell_complete=files, nargs=-1, required=True)
+@click.option(
+    "--reference",
+    metavar="FILE",
+    shell_complete=files,
+    help="Records to compare with; may be one of FILES.",
+)
 @click.option("--backend", metavar="NAME", help="Only this backend of FILES.")
 @click.option("--reference-backend", metavar="NAME", help="Only this backend of the reference.")
 @click.option(
@@ -47,11 +63,14 @@ def command(
     form: str,
     output: str | None,
 ) -> None:
-    """Show the performance records of FILES: of pytest, nsys, ncu, torch.profiler, proton.
+    """Show performance records, and ratios to those of a reference.
 
-    With --reference, also the ratio of every configuration that both have (above 1: slower than the
+    FILES are logs of pytest, JUnit XML, and what nsys, ncu, torch.profiler and proton write. With
+    --reference, also the ratio of every configuration that both have (above 1: slower than the
     reference), how the ratios are spread, and what the slowest configuration launches on both sides.
     Records of different methods of measurement are not compared.
+
+    Exit codes: 0 shown, 3 could not run.
     """
     from tileir_tools.bench import GROUPINGS, compare, read_performance, summarise
     from tileir_tools.report.perf_report import PerfAnswer, perf_json, perf_text

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import click
 
+from .completing import files
 from .running import (
     debug_info_option,
+    examples,
     generic_option,
     load_modules,
     output_option,
@@ -18,8 +20,20 @@ from .running import (
 )
 
 
-@click.command(name="print")
-@click.argument("file")
+@click.command(
+    name="print",
+    epilog=examples("""
+        tileir print gen.tileirbc
+            Bytecode as text, byte for byte as tileirdisasm has it.
+        tileir print gen.mlir --wrap -o wrapped.mlir
+            With cuda_tile.module around it.
+        tileir print gen.mlir --generic
+            In MLIR's generic form.
+        tileir print - < gen.mlir
+            From the standard input.
+    """),
+)
+@click.argument("file", shell_complete=files)
 @debug_info_option
 @wrap_option
 @generic_option
@@ -29,9 +43,11 @@ from .running import (
 def command(
     file: str, debug_info: bool, wrap: bool | None, generic: bool, strict: bool, output: str | None
 ) -> None:
-    """Print the Tile IR in FILE as the official disassembler prints it.
+    """Print the Tile IR in FILE as the disassembler prints it.
 
     FILE may be in any spelling that the reader knows; `-` is the standard input.
+
+    Exit codes: 0 printed, 3 could not run.
     """
     texts = [
         module.to_text(debug_info=debug_info, wrap=wrap, generic=generic)

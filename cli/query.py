@@ -9,12 +9,28 @@ import click
 
 from tileir_tools.errors import UsageError
 
-from .running import output_option, write_output
+from .completing import folders, questions
+from .running import examples, output_option, write_output
 
 
-@click.command(name="query")
-@click.argument("words", metavar="[SQL] OUT", nargs=-1, required=True)
-@click.option("--named", metavar="NAME", help="Ask a question that has a name instead of SQL.")
+@click.command(
+    name="query",
+    epilog=examples("""
+        tileir query "select function, count(*) from entries group by 1" facts
+            SQL of your own.
+        tileir query --named errors facts
+            A question that has a name.
+        tileir query --named verdicts compared --format csv -o verdicts.csv
+            For a spreadsheet.
+    """),
+)
+@click.argument("words", shell_complete=folders, metavar="[SQL] OUT", nargs=-1, required=True)
+@click.option(
+    "--named",
+    metavar="NAME",
+    shell_complete=questions,
+    help="Ask a question that has a name instead of SQL.",
+)
 @click.option(
     "--format",
     "form",
@@ -25,13 +41,14 @@ from .running import output_option, write_output
 @output_option
 @click.help_option("-h", "--help")
 def command(words: tuple[str, ...], named: str | None, form: str, output: str | None) -> None:
-    """Ask the tables that `tileir scan` wrote to OUT, in DuckDB's SQL.
+    """Ask the tables that `tileir scan` wrote to OUT.
 
-    The tables are files, contents, entries, memory, hints, comparisons and findings (docs/scan.md). Nothing
-    else can be read, and nothing written.
+    In DuckDB's SQL. The tables are files, contents, entries, memory, hints, comparisons and findings
+    (docs/scan.md). Nothing else can be read, and nothing written.
 
     \b
     Names: duplicates, errors, hints-by-arch, lost-tma, variants, verdicts.
+
     Exit codes: 0 answered, 3 could not (no finished scan in OUT, wrong SQL).
     """
     from tileir_tools.report.scan_report import answer_csv, answer_json, answer_text

@@ -9,15 +9,27 @@ import click
 
 from tileir_tools.errors import UsageError
 
-from .running import write_output
+from .completing import rule_codes
+from .running import examples, write_output
 
 
-@click.command(name="rules")
-@click.argument("code", required=False)
+@click.command(
+    name="rules",
+    epilog=examples("""
+        tileir rules
+            All rules: code, severity, whose it is, title.
+        tileir rules MEM007
+            What one means, and what to do.
+    """),
+)
+@click.argument("code", shell_complete=rule_codes, required=False)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.help_option("-h", "--help")
 def command(code: str | None, form: str) -> None:
-    """Explain rule CODE of tileir-diff, or list all rules."""
+    """Explain rule CODE of tileir-diff, or list all rules.
+
+    Exit codes: 0 printed, 3 no such rule.
+    """
     from tileir_tools.diff.rules import RULES
     from tileir_tools.report.diff_report import rule_lines
     from tileir_tools.report.plain import document, plain

@@ -11,14 +11,19 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import cleandoc
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import click
 
+import tileir_tools
 from tileir_tools.dialect import VERSIONS
 from tileir_tools.errors import ParseError, TileIRError, UsageError
 from tileir_tools.files import write_file
 from tileir_tools.model import Module
+
+from .completing import arches, files
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -143,15 +148,28 @@ def processes(jobs: int) -> Iterator[Executor | None]:
         yield executor
 
 
+def examples(text: str) -> str:
+    """The end of a command's help: calls of it, each above an indented line that says what it is good for."""
+    # After \b click leaves lines as they are.
+    return "\b\nExamples:\n" + indent(cleandoc(text), "  ")
+
+
 # Options that several commands have.
 strict_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
     "--strict", is_flag=True, help="Make an unknown operation an error instead of a warning."
 )
 output_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
-    "-o", "--output", metavar="FILE", help="Write to FILE instead of the standard output."
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=files,
+    help="Write to FILE instead of the standard output.",
 )
 arch_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
-    "--arch", metavar="ARCH", help="Resolve hints for this target, such as sm_100."
+    "--arch",
+    metavar="ARCH",
+    shell_complete=arches,
+    help="Resolve hints for this target, such as sm_100.",
 )
 debug_info_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
     "-g", "--debug-info", is_flag=True, help="Print source locations."
@@ -177,4 +195,12 @@ jobs_option: Callable[[Callable[..., object]], Callable[..., object]] = click.op
     default=1,
     show_default=True,
     help="Share the files out to this many processes.",
+)
+# What a report of a fault has to say.
+about_option: Callable[[Callable[..., object]], Callable[..., object]] = click.version_option(
+    tileir_tools.__version__,
+    message="%(prog)s, version %(version)s\n"
+    + f"Python {sys.version.split()[0]} on {sys.platform}\n"
+    + f"installed in {os.path.dirname(tileir_tools.__file__)}".replace("%", "%%"),
+    help="Show the version, Python's, and where it is installed.",
 )

@@ -11,16 +11,37 @@ import click
 
 from tileir_tools.errors import UsageError
 
+from .completing import files, folders
 from .progress import bar
-from .running import arch_option, jobs_option, write_output
+from .running import arch_option, examples, jobs_option, write_output
 
 
-@click.command(name="scan")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("-o", "--output", "out", metavar="OUT", required=True, help="Folder of the tables.")
+@click.command(
+    name="scan",
+    epilog=examples("""
+        tileir scan dumps -o facts -j 4
+            All dumps below a folder, by four processes.
+        tileir scan gens -o compared --reference refs --arch sm_100
+            And compare each entry with that in refs.
+    """),
+)
+@click.argument("paths", shell_complete=files, metavar="PATH...", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    metavar="OUT",
+    shell_complete=folders,
+    required=True,
+    help="Folder of the tables.",
+)
 @arch_option
 @click.option(
-    "--reference", multiple=True, metavar="DIR", help="Compare entry by entry with those in DIR."
+    "--reference",
+    multiple=True,
+    metavar="DIR",
+    shell_complete=folders,
+    help="Compare entry by entry with those in DIR.",
 )
 @jobs_option
 @click.option("--scheduler", metavar="ADDRESS", help="Share the work out to this Dask cluster.")
@@ -35,15 +56,14 @@ def command(
     scheduler: str | None,
     form: str,
 ) -> int:
-    """Write facts, fingerprints and errors of every dump in each PATH to tables in OUT.
+    """Write facts and errors of the dumps in PATHs to tables in OUT.
 
     Folders are searched for files of Tile IR, tarballs of them and compile caches of cuTile. Ask the tables
     with `tileir query`. A scan of the same OUT goes on where the last one was killed, and reads again only
     what has changed.
 
-    \b
-    Exit codes: 0 everything was read, 1 some file could not be read (its error is in the tables),
-    3 could not run.
+    Exit codes: 0 everything was read, 1 some file could not be read (its error is in the tables), 3
+    could not run.
     """
     from tileir_tools.report.scan_report import scan_text
     from tileir_tools.scan import scan

@@ -11,15 +11,28 @@ import click
 
 from tileir_tools.errors import UsageError
 
-from .running import arch_option, load_modules, output_option, strict_option, write_output
+from .completing import files
+from .running import arch_option, examples, load_modules, output_option, strict_option, write_output
 
 if TYPE_CHECKING:
     from tileir_tools.model import Module
     from tileir_tools.toolchain.compiling import Evidence
 
 
-@click.command(name="show")
-@click.argument("file")
+@click.command(
+    name="show",
+    epilog=examples("""
+        tileir show gen.mlir
+            Hints, memory operations, products and loops of each entry.
+        tileir show gen.mlir --arch sm_100
+            The same, with hints as they are for one target.
+        tileir show gen.mlir --arch sm_90 --evidence
+            Compile it too: registers, spills, instructions.
+        tileir show gen.mlir --format json -o facts.json
+            For other programs.
+    """),
+)
+@click.argument("file", shell_complete=files)
 @arch_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option("--evidence", is_flag=True, help="Compile for --arch, show what came out of it too.")
@@ -33,6 +46,8 @@ def command(
 
     Symbol, parameters and constants, hints, memory operations, matrix products with what feeds them,
     loops, reductions, conversions, promises, tiles and how block ids become indices.
+
+    Exit codes: 0 shown, 3 could not run.
     """
     from tileir_tools.analyze import analyze
     from tileir_tools.report.show_report import show_json, show_text

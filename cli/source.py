@@ -7,13 +7,35 @@ from __future__ import annotations
 
 import click
 
-from .running import output_option, write_output
+from .completing import arches, folders
+from .running import examples, output_option, write_output
 
 
-@click.command(name="source")
+@click.command(
+    name="source",
+    epilog=examples("""
+        tileir source --project TileGym
+            A table of all operations.
+        tileir source bmm --project TileGym
+            Kernels, launches, configurations and tolerances of one.
+        tileir source bmm --project TileGym --arch sm_100 --format json
+            As it is for one target, for other programs.
+    """),
+)
 @click.argument("names", metavar="[NAME...]", nargs=-1)
-@click.option("--project", metavar="DIR", required=True, help="A project laid out as TileGym is.")
-@click.option("--arch", metavar="ARCH", help="Decide what depends on the device for this target.")
+@click.option(
+    "--project",
+    metavar="DIR",
+    shell_complete=folders,
+    required=True,
+    help="A project laid out as TileGym is.",
+)
+@click.option(
+    "--arch",
+    metavar="ARCH",
+    shell_complete=arches,
+    help="Decide what depends on the device for this target.",
+)
 @click.option(
     "--backend",
     "backends",
@@ -32,11 +54,13 @@ def command(
     form: str,
     output: str | None,
 ) -> None:
-    """Read operations and their tests, without importing or running them.
+    """Read operations and their tests, without running them.
 
     Kernels and what launches them under which conditions, what a search tries, all configurations of
     the tests, the reference, the tolerances. What the source alone does not say is listed as such.
     Without NAME, a table of all operations.
+
+    Exit codes: 0 read, 3 could not run.
     """
     from tileir_tools.errors import UsageError
     from tileir_tools.report.source_report import source_json, source_table, source_text

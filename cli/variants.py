@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import click
 
+from .completing import files
 from .running import (
     COULD_NOT_RUN,
     arch_option,
+    examples,
     jobs_option,
     output_option,
     processes,
@@ -17,8 +19,16 @@ from .running import (
 )
 
 
-@click.command(name="variants")
-@click.argument("inputs", metavar="FILE|DIR...", nargs=-1, required=True)
+@click.command(
+    name="variants",
+    epilog=examples("""
+        tileir variants dumps
+            How many kernels there really are in a folder.
+        tileir variants dumps/*.mlir --arch sm_100 --format json
+            With hints of one target, for other programs.
+    """),
+)
+@click.argument("inputs", shell_complete=files, metavar="FILE|DIR...", nargs=-1, required=True)
 @arch_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @jobs_option
@@ -27,14 +37,13 @@ from .running import (
 def command(
     inputs: tuple[str, ...], arch: str | None, form: str, jobs: int, output: str | None
 ) -> int:
-    """Group kernels by structure, and within one structure by number formats.
+    """Group kernels by structure, and those by number formats.
 
     Folders are searched for files of Tile IR, with any number of entries each. A file that cannot be
     read is reported and stops nothing.
 
-    \b
-    Exit codes: 0 all grouped, 1 some file could not be read, 3 could not run
-    (nothing could be read, wrong usage).
+    Exit codes: 0 all grouped, 1 some file could not be read, 3 could not run (nothing could be read,
+    wrong usage).
     """
     from tileir_tools.diff import variants
     from tileir_tools.report.variants_report import variants_json, variants_text

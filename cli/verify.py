@@ -16,14 +16,32 @@ from tileir_tools.errors import (
     UsageError,
 )
 
-from .running import COULD_NOT_RUN, error_text, write_output
+from .completing import arches, files, versions
+from .running import COULD_NOT_RUN, error_text, examples, write_output
 
 
-@click.command(name="verify")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.command(
+    name="verify",
+    epilog=examples("""
+        tileir verify gen.mlir
+            Everything that breaks a rule, each with its place.
+        tileir verify *.mlir --arch sm_90
+            Several files, for one target.
+        tileir verify gen.mlir --bytecode-version 13.1
+            What an older version cannot say.
+    """),
+)
+@click.argument("files", shell_complete=files, metavar="FILE...", nargs=-1, required=True)
 @click.option("--strict-hints", is_flag=True, help="Make hints that nobody knows errors.")
-@click.option("--bytecode-version", metavar="VERSION", help="Check for a version, such as 13.3.")
-@click.option("--arch", metavar="ARCH", help="Check for a target, such as sm_90.")
+@click.option(
+    "--bytecode-version",
+    metavar="VERSION",
+    shell_complete=versions,
+    help="Check for a version, such as 13.3.",
+)
+@click.option(
+    "--arch", metavar="ARCH", shell_complete=arches, help="Check for a target, such as sm_90."
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.help_option("-h", "--help")
 def command(
@@ -33,11 +51,12 @@ def command(
     arch: str | None,
     form: str,
 ) -> int:
-    """Check that each FILE keeps the rules of the dialect, and print everything that breaks one.
+    """Check that each FILE keeps the rules of the dialect.
 
-    Exits with 0 where all are valid, with 1 where one has errors (also where it is Tile IR that cannot
-    be decoded), with 3 where one cannot be read or is something else; the others are checked all the
-    same.
+    Everything that breaks one is printed. A file that cannot be read stops nothing.
+
+    Exit codes: 0 all valid, 1 one has errors (also where it is Tile IR that cannot be decoded), 3 one
+    cannot be read or is something else.
     """
     if form == "json" and len(files) > 1:
         raise UsageError("--format json takes one file: a document says what is in one")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .running import load_modules, only_module, output_option, strict_option, write_output
+from .completing import arches, files, folders
+from .running import examples, load_modules, only_module, output_option, strict_option, write_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,15 +19,31 @@ if TYPE_CHECKING:
     from tileir_tools.toolchain.timing import Compiled, Timing
 
 
-@click.command(name="what-if")
-@click.argument("generated")
-@click.option("--from", "reference", required=True, metavar="REFERENCE", help="What to take over.")
+@click.command(
+    name="what-if",
+    epilog=examples("""
+        tileir what-if gen.mlir --from ref.mlir --arch sm_90
+            What each difference does to the machine code.
+        tileir what-if gen.mlir --from ref.mlir --arch sm_90 --run dumps
+            And to the time, launched on the GPU that is here.
+    """),
+)
+@click.argument("generated", shell_complete=files)
+@click.option(
+    "--from",
+    "reference",
+    required=True,
+    metavar="REFERENCE",
+    shell_complete=files,
+    help="What to take over.",
+)
 @click.option(
     "--arch",
     "arches",
     required=True,
     multiple=True,
     metavar="ARCH",
+    shell_complete=arches,
     help="Target; may be repeated.",
 )
 @click.option("--entry", metavar="NAME", help="Try the entry whose symbol contains NAME.")
@@ -34,6 +51,7 @@ if TYPE_CHECKING:
     "--run",
     "recipe",
     metavar="DIR",
+    shell_complete=folders,
     help="Launch each copy on the GPU that is here, as the manifest in DIR (of tileir dump --call) says.",
 )
 @click.option(
@@ -62,12 +80,14 @@ def command(
     strict: bool,
     output: str | None,
 ) -> None:
-    """Take differences over from REFERENCE into GENERATED, one by one and together.
+    """Take over differences from REFERENCE, and say what changes.
 
-    Taken over are hints, padding, rounding, flush-to-zero, NaN and overflow flags, memory ordering,
-    constants and promises (assume). Each copy is compiled, and what the machine code looks like then is
-    put in a table, with the causes of slowness that are left. Needs no GPU; with --run each copy is
-    launched on one and timed too.
+    They are put into GENERATED one by one, and together. Taken over are hints, padding, rounding,
+    flush-to-zero, NaN and overflow flags, memory ordering, constants and promises (assume). Each copy
+    is compiled, and what the machine code looks like then is put in a table, with the causes of
+    slowness that are left. Needs no GPU; with --run each copy is launched on one and timed too.
+
+    Exit codes: 0 done, 3 could not run.
     """
     from tileir_tools.diff.whatif import what_if
     from tileir_tools.report.whatif_report import what_if_json, what_if_text

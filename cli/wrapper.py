@@ -7,16 +7,34 @@ from __future__ import annotations
 
 import click
 
-from .running import output_option, write_output
+from .completing import arches, files, folders
+from .running import examples, output_option, write_output
 
 
-@click.command(name="wrapper")
+@click.command(
+    name="wrapper",
+    epilog=examples("""
+        tileir wrapper rms_norm --project TileGym
+            Faults of a wrapper beside its operation.
+        tileir wrapper rms_norm --project TileGym --analysis analysis.json
+            With what is known of the kernel.
+    """),
+)
 @click.argument("name")
-@click.option("--project", metavar="DIR", required=True, help="A project laid out as TileGym is.")
-@click.option("--analysis", metavar="FILE", help="analysis.json of the operation.")
+@click.option(
+    "--project",
+    metavar="DIR",
+    shell_complete=folders,
+    required=True,
+    help="A project laid out as TileGym is.",
+)
+@click.option(
+    "--analysis", metavar="FILE", shell_complete=files, help="analysis.json of the operation."
+)
 @click.option(
     "--arch",
     metavar="ARCH",
+    shell_complete=arches,
     default="sm_100",
     show_default=True,
     help="The target that the wrapper is for.",
