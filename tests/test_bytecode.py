@@ -318,3 +318,17 @@ def test_a_token_that_a_version_lacks_is_refused_by_name() -> None:
     with pytest.raises(ConversionError, match=r"the result of print_tko \(needs 13.2\)"):
         module.to_bytecode("13.1")
     assert parse_all(module.to_bytecode("13.2"))[0].to_text() == module.to_text()
+
+
+def test_values_whose_numbers_take_three_bytes() -> None:
+    # The numbers of values are varints: those from 128 and from 16384 on take a byte more.
+    count = 17_000
+    lines = [f"%{k + 1} = addi %{k}, %{k // 2} : tile<i32>\n" for k in range(count)]
+    module = parse("entry @k(%0: tile<i32>) {\n" + "".join(lines) + "return\n}\n")
+    data = module.to_bytecode()
+    assert parse(data).to_text() == module.to_text()
+    # The last operand of all but the return, 16999, as a number that nothing has defined.
+    place = data.rindex(bytes([16_999 & 0x7F | 0x80, 16_999 >> 7 & 0x7F | 0x80, 1]))
+    broken = data[:place] + bytes([0xFF, 0xFF, 0x7F]) + data[place + 3 :]
+    with pytest.raises(BytecodeError, match="value 2097151, but only 17000 are defined here"):
+        parse(broken)

@@ -404,11 +404,16 @@ class _Body:
                 index = data[pos]
                 pos += 1
                 if index > 0x7F:
-                    high = data[pos]
+                    second = data[pos]
                     pos += 1
-                    if high > 0x7F:
-                        return self._checked_values(slots)
-                    index = index & 0x7F | high << 7
+                    if second < 0x80:
+                        index = index & 0x7F | second << 7
+                    else:
+                        third = data[pos]
+                        pos += 1
+                        if third > 0x7F:
+                            return self._checked_values(slots)
+                        index = index & 0x7F | (second & 0x7F) << 7 | third << 14
                 found.append(values[index])
         except IndexError:
             return self._checked_values(slots)
@@ -416,7 +421,7 @@ class _Body:
         return found
 
     def _checked_values(self, slots: range) -> list[Value]:
-        """What `_values` does, for indices of more than two bytes and with the error for wrong ones."""
+        """What `_values` does, for indices of more than three bytes and with the error for wrong ones."""
         cursor, values = self.cursor, self.values
         found = []
         for _ in slots:
