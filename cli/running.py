@@ -142,9 +142,9 @@ def processes(jobs: int) -> Iterator[Executor | None]:
     if jobs == 1:
         yield None
         return
-    from concurrent.futures import ProcessPoolExecutor
+    from tileir_tools.processes import process_pool
 
-    with ProcessPoolExecutor(jobs) as executor:
+    with process_pool(jobs) as executor:
         yield executor
 
 

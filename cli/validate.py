@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tileir_tools.errors import UsageError
-from tileir_tools.files import write_file
+from tileir_tools.files import make_folder, write_file
 
 from .completing import files, folders
 from .running import examples, write_output
@@ -63,6 +63,7 @@ def command(ctx: click.Context, install_shims: str | None) -> None:
 
 
 def _install(folder: str) -> None:
+    make_folder(folder)
     for name, replacement in _SHIMS.items():
         path = os.path.join(folder, name)
         # 3 says that the shell scripts would not have got so far either: they say 1.

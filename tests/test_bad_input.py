@@ -527,6 +527,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ("import cuda.tile as ct\n\n@ct.kernel\ndef k(x):\n    pass\n", "python", "Python source"),
         ("import tileir_tools as tt\n\nm = tt.load('k.mlir')\n", "python", "Python source"),
         (
+            "# Kernels\n\nfrom cuTile:\n\n```python\nimport cuda.tile as ct\n```\n",
+            "markdown",
+            "Markdown",
+        ),
+        (
             "module {\n  func.func @f() {\n    return\n  }\n}\n",
             "mlir",
             "without cuda_tile operations",

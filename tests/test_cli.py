@@ -725,3 +725,22 @@ def test_wrong_use_of_equal_variants_and_alias(arguments: tuple[object, ...]) ->
     assert done.returncode == 3
     assert b"rror" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def test_workers_end_with_a_command_that_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, time\n"
+        "from tileir_tools.processes import process_pool\n"
+        "if __name__ == '__main__':\n"
+        "    pool = process_pool(2)\n"
+        "    print(*{pool.submit(os.getpid).result() for _ in range(20)}, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    script = tmp_path / "pool.py"
+    script.write_text(code)
+    # Everybody who has the streams is waited for: workers that stayed would make this time out.
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == -9
+    assert done.stdout.split()

@@ -62,6 +62,23 @@ def test_entries_are_compared_with_those_of_the_reference(tmp_path: Path) -> Non
     assert table(out, "findings") == []
 
 
+def test_what_stands_alone_at_the_same_place_corresponds(tmp_path: Path) -> None:
+    other = 'entry @b() {\n  %0 = print_tko "other" -> token\n  return\n}\n'
+    two = "entry @c() {\n  return\n}\nentry @d(%x: tile<i1>) {\n  return\n}\n"
+    texts = {
+        "ref": {"one": other.replace("@b", "@a"), "two": other},
+        "gen": {"one": SOFTMAX.read_text(), "two": two},
+    }
+    for side, files in texts.items():
+        for name, text in files.items():
+            (tmp_path / side).mkdir(exist_ok=True)
+            (tmp_path / side / f"{name}.mlir").write_text(text)
+    scan([tmp_path / "gen"], tmp_path / "out", reference=[tmp_path / "ref"])
+    rows = table(tmp_path / "out", "comparisons")
+    # Two entries in one file: neither stands for the only one of the reference.
+    assert sorted(str(row["matched_by"]) for row in rows) == ["None", "None", "place"]
+
+
 def test_of_several_references_the_one_at_the_same_place_is_taken(tmp_path: Path) -> None:
     text = MATMUL.read_text()
     padded = text.replace("padding_value = zero, ", "")

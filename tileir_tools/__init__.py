@@ -50,7 +50,8 @@ for a bytecode version or a target where one is stated:
 
 For other tools: `module.to_networkx()` is the graph of the operations, `tileir_tools.bridges` draws it and
 gives facts as tables of Arrow and pandas; Jupyter shows modules and comparisons as tables;
-`tileir_tools.scan` makes Parquet tables of whole folders and asks them in SQL.
+`tileir_tools.scan` makes Parquet tables of whole folders and asks them in SQL; `tileir_tools.mlir` hands modules
+to MLIR's own Python bindings and takes them back.
 
 Errors: everything raised on purpose is a `TileIRError`. `InputError`: the input cannot be read;
 `ForeignFormatError`: it is something other than Tile IR, named in `kind`; `ParseError`: it is not valid, with
@@ -58,8 +59,7 @@ one `Diagnostic` (message, file, line, column, source line) for each independent
 same for bytecode, with the byte offset; `ConversionError`: an older bytecode version cannot say something;
 `ToolError`: a tool of NVIDIA's is missing, crashed or said no; `UsageError`: the request makes no sense.
 
-From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir` with `show`, `equal`, `variants`, `alias`,
-`verify`, `opt`, `print`, `as`, `info`, `graph`, `scan`, `query`, `validate`, `rules`.
+From the shell: `tileir-diff ref.mlir gen.mlir`, and `tileir`, whose `--help` lists the commands.
 """
 
 from .analyze import analyze, demangle, fingerprints

@@ -167,7 +167,7 @@ COMPARISONS = (
     Column(
         "matched_by",
         TEXT,
-        "`symbol`, `constants`, `function`, `alias`, `sizes`; null: nothing corresponds",
+        "`symbol`, `constants`, `function`, `alias`, `sizes`, `place`; null: nothing corresponds",
     ),
     Column("verdict", TEXT, "`PASS`, `PASS_WITH_NOTES`, `FAIL_FIXABLE`; null: not compared"),
     Column("codes", [TEXT], "codes of the findings, each once"),

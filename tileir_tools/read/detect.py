@@ -53,6 +53,7 @@ _TEXTS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"^[ \t]*\.(?:version +\d|target +sm_)", "ptx", "PTX"),
         (r"\bTile\[|\btyped_const\b|\bassume_bounded\(x=", "cutile-python-ir", _CUTILE_PYTHON),
         (r"^[ \t]*(?:\.section|/\*[0-9a-f]{4}\*/)", "sass", "SASS"),
+        (r"^```\w*$", "markdown", "Markdown"),
         (r"^[ \t]*(?:import|from|def|class|@ct\.kernel)\b", "python", "Python source"),
         (
             r"\b(?:llvm|func|gpu|nvvm|arith|scf|memref|linalg|stablehlo)\.\w+",

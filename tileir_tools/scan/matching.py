@@ -2,14 +2,15 @@
 
 Place in the flow: facts -> pairs, before findings; imports `analysis`, `read.search`. Entries correspond as
 `tileir-diff` has it: equal symbols, then equal names with equal constants, then equal names, then equal
-names behind an alias; last, equal bodies modulo sizes. Of several that correspond, the one whose file stands
-at the same place below its folder is taken, then the one that is equal at the finest level, then the first.
+names behind an alias; then equal bodies modulo sizes; last, what stands alone in files at the same place. Of
+several that correspond, the one whose file stands at the same place below its folder is taken, then the one
+that is equal at the finest level, then the first.
 """
 
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -53,11 +54,14 @@ def match(
     """
     ordered = sorted(rows, key=_key)
     index = _Index(ordered, reference)
+    entries = Counter(row["content"] for row in ordered)
     pairs: dict[Match, None] = {}
     alone = []
     for row in ordered:
         for place in sorted(scanned.get(row["content"], ())):
             found = index.find(row, place)
+            if found is None and entries[row["content"]] == 1:
+                found = index.find_alone(place)
             if found is None:
                 alone.append(_key(row))
                 break
@@ -86,10 +90,13 @@ class _Index:
     def __init__(self, rows: list[Row], places: Places):
         self._at: dict[tuple[object, ...], list[Row]] = defaultdict(list)
         self._first: dict[tuple[object, ...], Row] = {}
+        self._standing: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             where = places.get(row["content"])
             if where is None:
                 continue
+            for place in where:
+                self._standing[place].append(row)
             for same in _SAME:
                 for place in where:
                     self._at[same, row[same], place].append(row)
@@ -108,6 +115,11 @@ class _Index:
                 if key in self._first:
                     return _key(self._first[key]), by
         return None
+
+    def find_alone(self, place: str) -> tuple[EntryKey, str] | None:
+        """The only entry of the file at a place; None where there are several."""
+        here = self._standing.get(place, [])
+        return (_key(here[0]), "place") if len(here) == 1 else None
 
 
 def _likeness(one: Row, other: Row) -> int:

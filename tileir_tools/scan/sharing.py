@@ -1,17 +1,13 @@
 """Sharing work out: this process, processes of our own, or any executor; workers may die.
 
-Place in the flow: below `scanning`; imports `errors`. A worker that is killed takes nothing with it: what it
-was at is done again, one item at a time, so that an item that kills every worker is found and told apart.
+Place in the flow: below `scanning`; imports `errors`, `processes`. A worker that is killed takes nothing with
+it: what it was at is done again, one item at a time, so that an item that kills every worker is found and told
+apart.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import multiprocessing.connection
-import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -19,13 +15,13 @@ from concurrent.futures import (
     CancelledError,
     Executor,
     Future,
-    ProcessPoolExecutor,
     wait,
 )
 from contextlib import contextmanager
 from typing import Generic, NamedTuple, TypeVar
 
 from ..errors import ToolError, UsageError
+from ..processes import process_pool
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -90,7 +86,7 @@ class Workers:
         rest = iter(batches)
         while True:
             unfinished: list[Sequence[_Item]] = []
-            with _processes(self._jobs) as pool:
+            with process_pool(self._jobs) as pool:
                 # Few at a time: what one of them dies at is done again by a single one.
                 for batch, future in _shared(rest, work, pool, self._jobs + 2):
                     error = _error_of(future)
@@ -147,33 +143,12 @@ def _error_of(future: Future[_Result]) -> BaseException | None:
 def _alone(item: _Item, work: Work[_Item, _Result]) -> _Result:
     """The result of one item, in a process that does nothing else."""
     for _ in range(_TRIES):
-        with _processes(1) as pool:
+        with process_pool(1) as pool:
             try:
                 return pool.submit(work.do, [item]).result()
             except BrokenExecutor:
                 continue
     return work.lost([item], "the process that took it died")
-
-
-def _processes(jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(jobs, initializer=_follow_parent)
-
-
-def _follow_parent() -> None:
-    """End this process when its parent was killed: by itself it would wait for work for ever.
-
-    An interrupt is the parent's affair, which then asks for no more work.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    sentinel = parent.sentinel
-
-    def follow() -> None:
-        multiprocessing.connection.wait([sentinel])
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
 
 
 def _killed_workers(error: BaseException) -> bool:
