@@ -50,8 +50,8 @@ for a bytecode version or a target where one is stated:
 
 For other tools: `module.to_networkx()` is the graph of the operations, `tileir_tools.bridges` draws it and
 gives facts as tables of Arrow and pandas; Jupyter shows modules and comparisons as tables;
-`tileir_tools.scan` makes Parquet tables of whole folders and asks them in SQL; `tileir_tools.mlir` hands modules
-to MLIR's own Python bindings and takes them back.
+`tileir_tools.scan` makes Parquet tables of whole folders and asks them in SQL; `tileir_tools.mlir` hands
+modules to MLIR's own Python bindings and takes them back.
 
 Errors: everything raised on purpose is a `TileIRError`. `InputError`: the input cannot be read;
 `ForeignFormatError`: it is something other than Tile IR, named in `kind`; `ParseError`: it is not valid, with

@@ -87,8 +87,9 @@ class Workers:
         while True:
             unfinished: list[Sequence[_Item]] = []
             with process_pool(self._jobs) as pool:
-                # Few at a time: what one of them dies at is done again by a single one.
-                for batch, future in _shared(rest, work, pool, self._jobs + 2):
+                # Enough to be at while a part is written, and few: what they are at when one of them dies is
+                # done again by a single one.
+                for batch, future in _shared(rest, work, pool, 4 * self._jobs):
                     error = _error_of(future)
                     if error is None:
                         yield future.result()
