@@ -63,13 +63,7 @@ def read_type(c: LiteralCursor) -> Type:
         return TOKEN
     reader = _TYPE_READERS.get(name)
     if reader is not None:
-        c.take()
-        c.nest()
-        c.expect("<")
-        found = reader(c)
-        c.expect(">")
-        c.depth -= 1
-        return found
+        return _in_brackets(c, reader)
     if word.startswith("!"):
         return _aliased_or_opaque_type(c)
     if _FOREIGN_INTEGER.fullmatch(name) or re.fullmatch(r"none|b?f\d+\w*", name):
@@ -80,12 +74,15 @@ def read_type(c: LiteralCursor) -> Type:
 
 def read_elements_type(c: LiteralCursor) -> Type:
     """The type behind `dense<..>`: a tile's, or a `tensor<4xf32>`, all that MLIR itself takes."""
-    if c.token != "tensor":
-        return read_type(c)
+    return _in_brackets(c, _tile) if c.token == "tensor" else read_type(c)
+
+
+def _in_brackets(c: LiteralCursor, read: Callable[[LiteralCursor], Type]) -> Type:
+    """What stands in the angle brackets behind a name."""
     c.take()
     c.nest()
     c.expect("<")
-    found = _tile(c)
+    found = read(c)
     c.expect(">")
     c.depth -= 1
     return found
