@@ -13,7 +13,8 @@ from typing import NamedTuple
 from .bodies import Visited, function_scope, visit_calls
 from .flow import SEARCHES, Flow
 from .host import Edge, local_values, reaching_values
-from .literals import Function, Scope, evaluate
+from .literals import evaluate
+from .scopes import Function, Scope
 from .values import Conditional, Namespace, NotDecided, Undecided, elements
 
 # Parameters of `cuda.tile.tune.exhaustive_search`, in order.

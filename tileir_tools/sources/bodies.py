@@ -11,18 +11,9 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .literals import (
-    Context,
-    Function,
-    Scope,
-    add_imports,
-    arguments,
-    bind,
-    condition_text,
-    decided,
-    evaluate,
-    negated,
-)
+from .literals import arguments, condition_text, decided, evaluate, negated
+from .names import add_imports
+from .scopes import Context, Function, Scope, bind
 from .values import (
     Conditional,
     Either,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .host import Host, local_values, reaching_values
-from .literals import dotted
+from .names import dotted
 
 # Names of functions that try configurations of a kernel and keep the best.
 SEARCHES = ("exhaustive_search", "autotune_launch", "autotune")

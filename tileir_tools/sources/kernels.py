@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from .literals import dotted
+from .names import dotted
 from .project import PythonFile
 
 KERNEL = "cuda.tile.kernel"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .flow import Flow
 from .host import Chain, Condition, Edge, chains, enclosing_conditions
 from .kernels import Kernel
-from .literals import dotted
+from .names import dotted
 
 _LAUNCH = "cuda.tile.launch"
 _PARAMETERS = "stream grid kernel kernel_args".split()

@@ -1,17 +1,19 @@
 """What an expression is, where the source alone says it.
 
-Place in the flow: files -> **values** -> facts of an operation; imports `values`, `carried_out`. Nothing of the
-source is run: only what `carried_out` has is, on values that the source states, within limits of time and
-size. Everything else is `Undecided`.
+Place in the flow: files -> **values** -> facts of an operation; imports `values`, `scopes`, `names`,
+`carried_out`. Nothing of the source is run: only what `carried_out` has is, on values that the source states,
+within limits of time and size. Everything else is `Undecided`.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .carried_out import CONSTANTS, FUNCTIONS, MAX_BITS, OPERATORS, ORDERINGS, text_of
+from .names import dotted, dtype_of
+from .scopes import Context, Function, Param, Scope, bind
 from .values import (
     MAX_ITEMS,
     Conditional,
@@ -28,120 +30,10 @@ from .values import (
     join,
 )
 
-# Steps that reading one file may take; of TileGym's, the longest takes 150 thousand.
-MAX_STEPS = 1_000_000
 # A name that a condition reads is written as what it stands for up to this many characters.
 _SHORT = 60
 # Entries of a table that is asked by a key that is not known.
 _MAX_CASES = 32
-
-# torch's names of number formats, and cuda-tile's.
-_DTYPES = {
-    **{
-        name: name
-        for name in (
-            "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 "
-            "complex32 complex64 complex128 float8_e4m3fn float8_e5m2 float8_e8m0fnu "
-            "float8_e4m3fnuz float8_e5m2fnuz float4_e2m1fn_x2"
-        ).split()
-    },
-    "half": "float16",
-    "float": "float32",
-    "double": "float64",
-    "short": "int16",
-    "int": "int32",
-    "long": "int64",
-}
-
-
-class Function(NamedTuple):
-    """A function of the source, and the scope that it was defined in."""
-
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    scope: Scope
-
-
-class Param(NamedTuple):
-    """`pytest.param(..)`: its values, its marks as they are written, the scope that they stand in."""
-
-    values: tuple[object, ...]
-    marks: tuple[ast.expr, ...]
-    scope: Scope
-
-
-class Context:
-    """What all scopes of one file share.
-
-    Attributes:
-        imports: name -> what it stands for (`ct` -> `cuda.tile`).
-        capability: of the device that is assumed, such as (10, 0); None: conditions on it stay undecided.
-        steps: that are left.
-        depth: of calls at the moment.
-        functions: of other files that are carried out, by their full names or the last part of them.
-        call: carries out a function of the source; without it calls are undecided.
-    """
-
-    def __init__(self, capability: tuple[int, int] | None = None):
-        self.functions: dict[str, Callable[..., Any]] = {}
-        self.imports: dict[str, str] = {}
-        self.capability = capability
-        self.steps = MAX_STEPS
-        self.depth = 0
-        self.call: Callable[[Function, list[object], dict[str, object]], object] | None = None
-        self._texts: dict[ast.AST, str] = {}
-
-    def text(self, node: ast.AST) -> str:
-        """A node as Python writes it."""
-        if node not in self._texts:
-            try:
-                self._texts[node] = ast.unparse(node)
-            except RecursionError:
-                self._texts[node] = "..."
-        return self._texts[node]
-
-
-class Scope:
-    """Names and what they are bound to, and the scope around.
-
-    Attributes:
-        parent: the scope around; of a method, that around its class.
-        owner: the class whose attributes `self` and `cls` have in it.
-        is_class: whether it is that of a class, whose names its methods do not see by themselves.
-    """
-
-    __slots__ = ("context", "is_class", "names", "owner", "parent")
-
-    def __init__(self, context: Context, parent: Scope | None = None, owner: Scope | None = None):
-        self.context = context
-        self.parent = parent
-        self.owner = owner
-        self.is_class = False
-        self.names: dict[str, object] = {}
-
-    def inside(self) -> Scope:
-        """The scope of a function that is defined in this one."""
-        return (
-            Scope(self.context, self.parent, self) if self.is_class else Scope(self.context, self)
-        )
-
-    def attribute(self, name: str) -> tuple[bool, object]:
-        """Whether the object of a method has an attribute, and what it is."""
-        scope: Scope | None = self
-        while scope is not None:
-            if scope.owner is not None:
-                found = name in scope.owner.names
-                return found, scope.owner.names.get(name)
-            scope = scope.parent
-        return False, None
-
-    def find(self, name: str) -> tuple[bool, object]:
-        """Whether a name is bound, and to what."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.names:
-                return True, scope.names[name]
-            scope = scope.parent
-        return False, None
 
 
 def evaluate(node: ast.expr, scope: Scope) -> object:
@@ -213,77 +105,8 @@ def _short(value: object) -> str | None:
     return None
 
 
-def dotted(node: ast.AST, imports: Mapping[str, str]) -> str | None:
-    """`torch.nn.functional.softmax` for what is written `F.softmax`; None for what is no dotted name."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return ".".join([imports.get(node.id, node.id), *reversed(parts)])
-
-
-def add_imports(node: ast.Import | ast.ImportFrom, imports: dict[str, str]) -> None:
-    """Enter what an import binds. Names of a relative import begin with its dots."""
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            first = alias.name.split(".")[0]
-            imports[alias.asname or first] = alias.name if alias.asname else first
-        return
-    base = "." * node.level + (node.module or "")
-    for alias in node.names:
-        joint = "" if base.endswith(".") or not base else "."
-        imports[alias.asname or alias.name] = f"{base}{joint}{alias.name}"
-
-
-def dtype_of(name: str | None) -> Dtype | None:
-    """The number format that a dotted name stands for."""
-    if name is None:
-        return None
-    module, _, last = name.rpartition(".")
-    if module in ("torch", "cuda.tile") and last in _DTYPES:
-        return Dtype(_DTYPES[last])
-    return Dtype("tfloat32") if name == "cuda.tile.tfloat32" else None
-
-
 def negated(condition: str) -> str:
     return f"not ({condition})"
-
-
-def bind(target: ast.expr, value: object, scope: Scope) -> None:
-    """Bind a target of an assignment or a loop; what cannot be bound gets `Undecided`."""
-    if isinstance(target, ast.Name):
-        scope.names[target.id] = value
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        parts = _parts(target, value, scope)
-        for inner, part in zip(target.elts, parts):
-            bind(inner, part, scope)
-
-
-def _parts(target: ast.Tuple | ast.List, value: object, scope: Scope) -> Sequence[object]:
-    count = len(target.elts)
-    starred = any(isinstance(item, ast.Starred) for item in target.elts)
-    if not starred and _has_parts(value, count):
-        return value  # type: ignore[return-value]
-    whole = value.alternatives if isinstance(value, Either) else ()
-    if isinstance(value, Either) and not starred and all(_has_parts(a.value, count) for a in whole):
-        return [_part(value, place) for place in range(count)]
-    text = value.text if isinstance(value, Undecided) else scope.context.text(target)
-    why = value.why if isinstance(value, Undecided) else "it is taken apart"
-    line = value.line if isinstance(value, Undecided) else target.lineno
-    # A part is not what the whole is: its text must not stand for it.
-    return [Undecided(f"... of {text}", line, why) for _ in target.elts]
-
-
-def _has_parts(value: object, count: int) -> bool:
-    if not isinstance(value, (list, tuple)) or not is_sequence(value) or len(value) != count:
-        return False
-    return not any(isinstance(item, Conditional) for item in value)
-
-
-def _part(value: Either, place: int) -> Either:
-    return Either(tuple(Conditional(a.value[place], a.when) for a in value.alternatives))  # type: ignore[index]
 
 
 def _undecided(node: ast.AST, scope: Scope, why: str) -> NotDecided:

@@ -16,8 +16,10 @@ from .flow import Flow
 from .host import Host, edges_of, host_of
 from .kernels import Kernel, kernels_of
 from .launches import Launch, launches_of
-from .literals import Scope, dotted, dtype_of, evaluate
+from .literals import evaluate
+from .names import dotted, dtype_of
 from .project import PythonFile, depth_guarded, read_python
+from .scopes import Scope
 from .values import Undecided
 from .work import Work, works_of
 

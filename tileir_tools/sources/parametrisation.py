@@ -11,8 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .bodies import Visited, visit_calls
-from .literals import Context, Param, Scope, decided, dotted, evaluate
+from .literals import decided, evaluate
+from .names import dotted
 from .project import PythonFile
+from .scopes import Context, Param, Scope
 from .values import MAX_ITEMS, Either, NotDecided, Undecided, elements
 
 # Calls that end a test.

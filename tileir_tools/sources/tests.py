@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .bodies import class_scope, module_scope
-from .literals import Scope, dotted
+from .names import dotted
 from .parametrisation import Parametrisation, parametrisation
 from .project import PythonFile, depth_guarded, read_python
+from .scopes import Scope
 from .tolerances import DefaultTolerances, Tolerance, default_tolerances, tolerances
 from .values import Conditional, Undecided, bare
 

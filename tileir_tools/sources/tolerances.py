@@ -12,9 +12,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from .bodies import Visited, module_scope, visit_calls
-from .literals import Scope, arguments, dotted, evaluate
+from .literals import arguments, evaluate
+from .names import dotted
 from .parametrisation import SKIPS, Parametrisation, body_scope
 from .project import PythonFile
+from .scopes import Scope
 from .values import Dtype, Either, NotDecided, Undecided
 
 _COMPARISONS = (

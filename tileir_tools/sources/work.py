@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from .host import Host
-from .literals import dotted
+from .names import dotted
 
 ALLOCATE, FILL, COPY, COMPUTE = "allocate", "fill", "copy", "compute"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..sources.host import Host, local_values, reaching_values
-from ..sources.literals import dotted
+from ..sources.names import dotted
 
 AnyFunction = ast.FunctionDef | ast.Lambda
 _MAX_STEPS = 4000

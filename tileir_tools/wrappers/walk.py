@@ -13,7 +13,8 @@ from typing import NamedTuple
 from ..sources import Condition, Conditional, Undecided, Work
 from ..sources.autotuning import configs_of
 from ..sources.host import enclosing_conditions
-from ..sources.literals import Scope, dotted
+from ..sources.names import dotted
+from ..sources.scopes import Scope
 from ..sources.work import work_of
 from .trace import AnyFunction, Frame, Tracer, called, own_nodes, parameters
 

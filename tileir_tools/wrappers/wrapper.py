@@ -15,9 +15,10 @@ from typing import NamedTuple
 from ..sources import Dtype, Project, PythonFile, Registration, Undecided, read_python
 from ..sources.bodies import module_scope
 from ..sources.host import Host, host_of
-from ..sources.literals import Scope, evaluate
+from ..sources.literals import evaluate
 from ..sources.operation import registrations_of
 from ..sources.project import depth_guarded, read_inside
+from ..sources.scopes import Scope
 from .ffi import Export, RustEntry, entries_of, exports_of, option_order
 from .rust import RustFile
 from .trace import Tracer
