@@ -1,6 +1,6 @@
 """What the statements of a module, a class or a function do, as far as the source says it.
 
-Place in the flow: files -> **values** -> facts of an operation; imports `literals`, `values`. A condition
+Place in the flow: files -> **values** -> facts of an operation; imports `literals`, `scopes`. A condition
 that is decided takes its side. One that is not takes both: what they bind is joined (`values.join`), what they
 yield or return is kept with the condition.
 """

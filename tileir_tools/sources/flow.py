@@ -1,6 +1,6 @@
 """Where the kernel, the grid and the arguments of a launch come from.
 
-Place in the flow: files -> values -> **facts of an operation**; imports `host`, `literals`. Local names are
+Place in the flow: files -> values -> **facts of an operation**; imports `host`, `names`. Local names are
 followed to what they are bound to, parameters to the calls in the same file, caches to what is put into them.
 """
 

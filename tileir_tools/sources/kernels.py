@@ -1,6 +1,6 @@
 """The `@ct.kernel` functions of a file: parameters, constants, operations, branches on constants.
 
-Place in the flow: files -> values -> **facts of an operation**; imports `literals`, `project`.
+Place in the flow: files -> values -> **facts of an operation**; imports `names`, `project`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Launches: which kernels, on which grid, with which arguments, and on which ways they are reached.
 
-Place in the flow: files -> values -> **facts of an operation**; imports `flow`, `host`, `kernels`, `literals`.
+Place in the flow: files -> values -> **facts of an operation**; imports `flow`, `host`, `kernels`, `names`.
 """
 
 from __future__ import annotations

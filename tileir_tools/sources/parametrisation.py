@@ -1,6 +1,6 @@
 """The configurations of a parametrised test, in pytest's order, and which of them it skips.
 
-Place in the flow: values -> **facts of a test**; imports `bodies`, `literals`, `values`. The decorator that is
+Place in the flow: values -> **facts of a test**; imports `bodies`, `literals`, `scopes`. The decorator that is
 nearest to the function varies slowest, as pytest has it: its values stand first in a test's id.
 """
 

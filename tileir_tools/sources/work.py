@@ -1,6 +1,6 @@
 """What the host code of an operation makes PyTorch do: allocate, fill, copy, compute.
 
-Place in the flow: files -> values -> **facts of an operation**; imports `host`, `literals`. Filling, copying
+Place in the flow: files -> values -> **facts of an operation**; imports `host`, `names`. Filling, copying
 and computing are kernels on the device, which a kernel of the operation waits for.
 """
 
