@@ -12,11 +12,10 @@ import click
 
 from tileir_tools.errors import TileIRError, UsageError
 
-from .completing import files, policies, rule_codes, severities
+from .completing import arches, files, policies, rule_codes, severities
 from .running import (
     COULD_NOT_RUN,
     about_option,
-    arch_option,
     error_text,
     examples,
     jobs_option,
@@ -50,7 +49,14 @@ if TYPE_CHECKING:
 )
 @click.argument("reference", shell_complete=files)
 @click.argument("generated", shell_complete=files)
-@arch_option
+@click.option(
+    "--arch",
+    "arches",
+    multiple=True,
+    metavar="ARCH",
+    shell_complete=arches,
+    help="Resolve hints for this target, such as sm_100; may be repeated.",
+)
 @click.option(
     "--format",
     "form",
@@ -100,6 +106,7 @@ if TYPE_CHECKING:
     help="Explain the findings of one rule: where the values go, what to do.",
 )
 @jobs_option
+@click.option("--notes-pass", is_flag=True, help="Exit with 0 for PASS_WITH_NOTES, too.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict line.")
 @click.option("--stat", is_flag=True, help="Print how many findings of each rule there are.")
 @click.option("-y", "--side-by-side", is_flag=True, help="Show both texts around each difference.")
@@ -120,17 +127,19 @@ def command(**options: Any) -> int:
     """
     asked = _Asked(**options)
     try:
+        _check_shapes(asked)
         found = _compared(asked)
         answer = _shown(asked, found)
     except TileIRError as error:
         if asked.form != "json":
             click.echo(error_text(error), err=True)
             click.echo("BLOCKED: nothing was compared", err=True)
-            return COULD_NOT_RUN
-        write_output(_blocked(error_text(error)), asked.output)
+        _write_blocked(asked, error_text(error))
         return COULD_NOT_RUN
     write_output(answer, asked.output)
-    return COULD_NOT_RUN if found.unread else found.diff.exit_code
+    if asked.notes_pass and found.diff.verdict == "PASS_WITH_NOTES":
+        return 0
+    return found.diff.exit_code
 
 
 class _Asked(NamedTuple):
@@ -138,7 +147,7 @@ class _Asked(NamedTuple):
 
     reference: str
     generated: str
-    arch: str | None
+    arches: tuple[str, ...]
     form: str
     entry: str | None
     severities: tuple[str, ...]
@@ -148,6 +157,7 @@ class _Asked(NamedTuple):
     report: str | None
     why: str | None
     jobs: int
+    notes_pass: bool
     quiet: bool
     stat: bool
     side_by_side: bool
@@ -156,12 +166,11 @@ class _Asked(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """The answer, the modules of both sides (none where many files were compared), files not read."""
+    """The answer, and the modules of both sides (none where many files were compared)."""
 
     diff: Diff
     left: list[Module]
     right: list[Module]
-    unread: int
 
 
 def _compared(asked: _Asked) -> _Found:
@@ -169,6 +178,8 @@ def _compared(asked: _Asked) -> _Found:
     if asked.reference == asked.generated == "-":
         raise UsageError("only one side can come from the standard input")
     policy = _policy(asked.policy, asked.severities)
+    if asked.arches:
+        policy = policy._replace(arches=asked.arches)
     if _is_many(asked.reference) or _is_many(asked.generated):
         if asked.report is not None or asked.side_by_side or asked.form == "html":
             raise UsageError("--report, --side-by-side and html take one file on each side")
@@ -178,11 +189,10 @@ def _compared(asked: _Asked) -> _Found:
 
         left = load_modules(asked.reference, asked.strict)
         right = load_modules(asked.generated, asked.strict)
-        if asked.form == "html":
-            _place(left, asked.reference)
-            _place(right, asked.generated)
-        answer = diff(left, right, arch=asked.arch, policy=policy, entry=asked.entry)
-        found = _Found(answer, left, right, 0)
+        _place(left, asked.reference)
+        _place(right, asked.generated)
+        answer = diff(left, right, policy=policy, entry=asked.entry)
+        found = _Found(answer, left, right)
     if asked.baseline is not None:
         found = found._replace(diff=_without_known(found.diff, asked.baseline))
     return found
@@ -226,21 +236,23 @@ def _compare_many(asked: _Asked, policy: Policy) -> _Found:
         answer, unread = diff_files(
             asked.reference,
             asked.generated,
-            arch=asked.arch,
             policy=policy,
             entry=asked.entry,
             executor=executor,
         )
     for file in unread:
         click.echo(file.error, err=True)
-    return _Found(answer, [], [], len(unread))
+    return _Found(answer, [], [])
 
 
 def _place(modules: list[Module], name: str) -> None:
-    """The page shows lines: operations of bytecode get those of its printed text."""
+    """Operations of bytecode get the lines of its printed text, so that findings have a place."""
+    bytecode = [module for module in modules if module.source is None]
+    if not bytecode:
+        return
     from tileir_tools.write.marked import place_in_text
 
-    for module in modules:
+    for module in bytecode:
         place_in_text(module, name)
 
 
@@ -311,7 +323,7 @@ def _accept(found: Diff, path: str) -> None:
 
 def _policy(chosen: str | None, severities: tuple[str, ...]) -> Policy:
     """The policy asked for, else that of the project, with the severities of the command line."""
-    from tileir_tools.diff.policy import NAMED, Policy
+    from tileir_tools.diff.policy import NAMED
 
     from .settings import find_settings, read_settings
 
@@ -329,16 +341,42 @@ def _policy(chosen: str | None, severities: tuple[str, ...]) -> Policy:
         if not separator:
             raise UsageError(f"--severity takes CODE=LEVEL, not '{item}'")
         changed[code] = level.upper()
-    return Policy(changed, policy.ignores, policy.arches)
+    return policy._replace(severities=changed)
 
 
-def _blocked(message: str) -> str:
-    from tileir_tools.report.diff_report import DIFF_SCHEMA
-    from tileir_tools.report.plain import document
+def _check_shapes(asked: _Asked) -> None:
+    """Raises UsageError: ways to print the answer that exclude each other."""
+    chosen = {
+        "--format": asked.form != "text",
+        "--why": asked.why is not None,
+        "--stat": asked.stat,
+        "--side-by-side": asked.side_by_side,
+        "--quiet": asked.quiet,
+    }
+    named = [name for name, given in chosen.items() if given]
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)}: only one of them can shape the answer")
 
-    return document(
-        DIFF_SCHEMA, {"verdict": "BLOCKED", "exit_code": COULD_NOT_RUN, "error": message}
-    )
+
+def _write_blocked(asked: _Asked, message: str) -> None:
+    """Say in the format that was asked for that nothing was compared.
+
+    The file of the last run, which may say that it passed, must not stay.
+    """
+    if asked.form == "json":
+        from tileir_tools.report.diff_report import DIFF_SCHEMA
+        from tileir_tools.report.plain import document
+
+        blocked = {"verdict": "BLOCKED", "exit_code": COULD_NOT_RUN, "error": message}
+        write_output(document(DIFF_SCHEMA, blocked), asked.output)
+        return
+    if asked.output is None and asked.form == "text":
+        return
+    from tileir_tools.diff import Diff
+
+    empty = _Found(Diff((), (), unread=(message,)), [], [])
+    plain = asked._replace(why=None, write_baseline=None, report=None, side_by_side=False)
+    write_output(_shown(plain, empty), asked.output)
 
 
 def main() -> None:

@@ -53,10 +53,10 @@ def command(words: tuple[str, ...], named: str | None, form: str, output: str | 
     """
     from tileir_tools.report.scan_report import answer_csv, answer_json, answer_text
     from tileir_tools.scan import query
-    from tileir_tools.scan.querying import named_sql
+    from tileir_tools.scan.querying import query_named
 
     if len(words) != (2 if named is None else 1):
         raise UsageError("usage: tileir query SQL OUT, or tileir query --named NAME OUT")
-    answer = query(words[-1], words[0] if named is None else named_sql(named))
+    answer = query(words[-1], words[0]) if named is None else query_named(words[-1], named)
     write = {"text": answer_text, "csv": answer_csv, "json": answer_json}[form]
     write_output(write(answer), output)

@@ -35,6 +35,9 @@ def run(command: click.Command) -> None:
     """Run a command as a process; does not return."""
     # As an interrupt: tools that run are ended, and temporary files go.
     signal.signal(signal.SIGTERM, _terminated)
+    # Where they were closed (`>&-`) Python has none.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
         code = command.main(standalone_mode=False)
     except click.exceptions.Abort:
@@ -48,6 +51,11 @@ def run(command: click.Command) -> None:
         code = COULD_NOT_RUN
     except KeyboardInterrupt:
         code = 130
+    except OSError as error:
+        # What cannot be printed: the library's own errors about files are of another kind.
+        _forget_output()
+        click.echo(f"error: {error.strerror or error}", err=True)
+        code = COULD_NOT_RUN
     except MemoryError:
         click.echo("error: out of memory", err=True)
         code = COULD_NOT_RUN
@@ -125,8 +133,12 @@ def _print(text: str) -> None:
         click.echo(text, nl=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
+
+
+def _forget_output() -> None:
+    """Python would complain once more about what it could not write when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def shows_colour() -> bool:

@@ -13,7 +13,7 @@ from tileir_tools.errors import UsageError
 
 from .completing import files, folders
 from .progress import bar
-from .running import arch_option, examples, jobs_option, write_output
+from .running import COULD_NOT_RUN, arch_option, examples, jobs_option, write_output
 
 
 @click.command(
@@ -83,4 +83,7 @@ def command(
             progress=progress,
         )
     write_output(about_text(out) if form == "json" else scan_text(summary), None)
+    if not summary.files:
+        click.echo(f"error: no files of Tile IR in {', '.join(paths)}", err=True)
+        return COULD_NOT_RUN
     return 1 if summary.errors else 0

@@ -17,7 +17,7 @@ from tileir_tools.errors import (
 )
 
 from .completing import arches, files, versions
-from .running import COULD_NOT_RUN, error_text, examples, write_output
+from .running import COULD_NOT_RUN, error_text, examples, strict_option, write_output
 
 
 @click.command(
@@ -32,6 +32,7 @@ from .running import COULD_NOT_RUN, error_text, examples, write_output
     """),
 )
 @click.argument("files", shell_complete=files, metavar="FILE...", nargs=-1, required=True)
+@strict_option
 @click.option("--strict-hints", is_flag=True, help="Make hints that nobody knows errors.")
 @click.option(
     "--bytecode-version",
@@ -46,6 +47,7 @@ from .running import COULD_NOT_RUN, error_text, examples, write_output
 @click.help_option("-h", "--help")
 def command(
     files: tuple[str, ...],
+    strict: bool,
     strict_hints: bool,
     bytecode_version: str | None,
     arch: str | None,
@@ -60,17 +62,17 @@ def command(
     """
     if form == "json" and len(files) > 1:
         raise UsageError("--format json takes one file: a document says what is in one")
-    codes = [_check(file, strict_hints, bytecode_version, arch, form) for file in files]
-    return max(codes)
+    for_what = (strict_hints, bytecode_version, arch)
+    return max(_check(file, strict, for_what, form) for file in files)
 
 
 def _check(
-    file: str, strict_hints: bool, bytecode_version: str | None, arch: str | None, form: str
+    file: str, strict: bool, for_what: tuple[bool, str | None, str | None], form: str
 ) -> int:
     from tileir_tools.report.verify_report import verify_json, verify_text
 
     try:
-        found = _diagnostics(file, strict_hints, bytecode_version, arch)
+        found = _diagnostics(file, strict, *for_what)
     except (ForeignFormatError, InputError) as error:
         click.echo(error_text(error), err=True)
         return COULD_NOT_RUN
@@ -79,7 +81,7 @@ def _check(
 
 
 def _diagnostics(
-    file: str, strict_hints: bool, bytecode_version: str | None, arch: str | None
+    file: str, strict: bool, strict_hints: bool, bytecode_version: str | None, arch: str | None
 ) -> list[Diagnostic]:
     from tileir_tools.read import load_all
     from tileir_tools.verify import verify
@@ -93,7 +95,8 @@ def _diagnostics(
         return [Diagnostic("error", f"{error.message} ({place})")]
     found: list[Diagnostic] = []
     for module in modules:
-        found += module.warnings
+        severity = "error" if strict else "warning"
+        found += [warning._replace(severity=severity) for warning in module.warnings]
         found += verify(
             module, strict_hints=strict_hints, bytecode_version=bytecode_version, arch=arch
         )

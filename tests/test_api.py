@@ -111,3 +111,14 @@ def test_a_tile_of_an_unknown_element_type_has_no_known_size() -> None:
     module = tt.parse("entry @k(%a: tile<4x!cuda_tile.f3>) {\n  return\n}\n")
     type = module.entries[0].arguments[0].type
     assert (type.elements, type.bytes) == (4, 0)  # type: ignore[attr-defined]
+
+
+def test_what_is_no_module_is_refused_by_name() -> None:
+    module = tt.load(MATMUL)
+    for compare in (tt.diff, tt.equal):
+        with pytest.raises(
+            tt.UsageError, match="modules are compared, not str: `load` reads a file"
+        ):
+            compare("reference.mlir", module)  # type: ignore[operator]
+    with pytest.raises(tt.UsageError, match="a policy is a Policy, not str"):
+        tt.diff(module, module, policy="strict")  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -87,8 +88,21 @@ def test_inputs_are_no_script(tmp_path: Path, binaries: Path) -> None:
     nasty = "$(touch owned); touch owned"
     code, _, written = step(tmp_path, binaries, reference=nasty, generated=nasty, arguments=nasty)
     assert code == 3
-    assert written == {"GITHUB_OUTPUT": "verdict=BLOCKED\n"}
+    assert written == {"GITHUB_OUTPUT": "verdict=BLOCKED\n", "GITHUB_STEP_SUMMARY": ""}
     assert not (tmp_path / "owned").exists()
+
+
+def test_what_cannot_be_read_is_said_everywhere(tmp_path: Path, binaries: Path) -> None:
+    log = tmp_path / "log.sarif"
+    log.write_text("of a run before")
+    code, shown, written = step(
+        tmp_path, binaries, reference=str(MATMUL), generated="nowhere.mlir", sarif=str(log)
+    )
+    assert code == 3
+    assert shown.startswith("::error title=BLOCKED::nowhere.mlir: error: no such file\n")
+    assert written["GITHUB_STEP_SUMMARY"].startswith("# BLOCKED\n")
+    invocation = json.loads(log.read_text())["runs"][0]["invocations"][0]
+    assert invocation["executionSuccessful"] is False
 
 
 def test_the_hooks_call_commands_that_exist(tmp_path: Path, binaries: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
@@ -417,9 +418,9 @@ def test_side_by_side_aligns_the_lines(tmp_path: Path, monkeypatch: pytest.Monke
     left, right = row.split(" | ")
     assert left.split() == "48 %2 = ftof %for : tile<128x128xf32> -> tile<128x128xf16>".split()
     assert right.split()[:5] == ["49", "%2", "=", "ftof", "%for"]
-    # A kernel without text stands alone.
+    # Bytecode stands there as `tileir print` prints it.
     binary = tool("diff", MATMUL.with_suffix(".tileirbc"), path, "-y").stdout.decode()
-    assert any(line.startswith("ftof ") and " | " in line for line in binary.splitlines())
+    assert row in binary.splitlines()
 
 
 def test_stat_counts_by_rule(tmp_path: Path) -> None:
@@ -744,3 +745,130 @@ def test_workers_end_with_a_command_that_is_killed(tmp_path: Path) -> None:
     )
     assert done.returncode == -9
     assert done.stdout.split()
+
+
+# -- outputs that are no new files -------------------------------------------------------------------
+
+
+def test_links_keep_pointing_and_files_keep_their_permissions(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.txt", tmp_path / "link.txt"
+    real.write_text("of before")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    assert tool("diff", MATMUL, MATMUL, "-o", link).returncode == 0
+    assert link.is_symlink()
+    assert real.read_text().endswith("PASS: no differences; 1 entry compared\n")
+    assert real.stat().st_mode & 0o777 == 0o600
+
+
+def test_pipes_are_written_to_and_stay(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        done = tool("diff", MATMUL, MATMUL, "-q", "-o", pipe)
+        assert reader.communicate()[0] == b"PASS: no differences; 1 entry compared\n"
+    assert done.returncode == 0
+    assert pipe.is_fifo()
+
+
+def test_a_folder_is_no_output(tmp_path: Path) -> None:
+    done = tool("diff", MATMUL, MATMUL, "-o", tmp_path)
+    assert done.returncode == 3
+    assert b"cannot be written: Is a directory" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["diff", MATMUL, MATMUL], ["verify", MATMUL], ["--help"]])
+def test_a_full_disk_is_an_error_and_no_traceback(arguments: list[object]) -> None:
+    command = [sys.executable, "-c", "from tileir_tools.cli.tileir import main; main()"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*command, *map(str, arguments)], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (3, b"error: No space left on device\n")
+
+
+def test_closed_streams_are_no_traceback() -> None:
+    code = f"{sys.executable} -c 'from tileir_tools.cli.diff import main; main()' {MATMUL} {MATMUL}"
+    done = subprocess.run(["bash", "-c", f"{code} >&-"], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+# -- blocked, and other words ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["text", "json", "junit", "sarif", "github", "markdown", "html"])
+def test_a_blocked_run_replaces_the_report_of_the_run_before(tmp_path: Path, form: str) -> None:
+    report = tmp_path / "report"
+    assert tool("diff", MATMUL, MATMUL, "--format", form, "-o", report).returncode == 0
+    assert "BLOCKED" not in report.read_text()
+    assert tool("diff", MATMUL, "nowhere", "--format", form, "-o", report).returncode == 3
+    assert "BLOCKED" in report.read_text()
+
+
+def test_a_folder_with_a_broken_file_is_blocked_in_every_format(tmp_path: Path) -> None:
+    for side in ("a", "b"):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "good.mlir").write_text(MATMUL.read_text())
+        (tmp_path / side / "bad.mlir").write_text("")
+    sides = (tmp_path / "a", tmp_path / "b")
+    document = json.loads(tool("diff", *sides, "--format", "json").stdout)
+    assert (document["verdict"], document["exit_code"]) == ("BLOCKED", 3)
+    assert [error.partition(": ")[2] for error in document["errors"]] == [
+        "error: the input is empty"
+    ] * 2
+    assert [entry["verdict"] for entry in document["entries"]] == ["PASS"]
+    shown = tool("diff", *sides).stdout.decode().splitlines()[-1]
+    assert shown == "BLOCKED: no differences; 1 entry compared, 2 inputs not read"
+    suite = ElementTree.fromstring(tool("diff", *sides, "--format", "junit").stdout)[0]
+    assert [suite.get(n) for n in ("tests", "failures", "errors")] == ["3", "0", "2"]
+
+
+def test_only_one_option_shapes_the_answer() -> None:
+    done = tool("diff", MATMUL, MATMUL, "--stat", "--format", "json")
+    assert done.returncode == 3
+    assert b"--format and --stat: only one of them can shape the answer" in done.stdout
+
+
+def test_a_rule_that_finds_nothing_says_so() -> None:
+    done = tool("diff", MATMUL, MATMUL, "--why", "MEM007")
+    assert done.stdout.decode().splitlines()[-1] == "Here it finds nothing."
+
+
+def test_several_targets(tmp_path: Path) -> None:
+    done = tool("diff", MATMUL, MATMUL, "-q", "--arch", "sm_100", "--arch", "sm_90")
+    assert done.stdout.decode().endswith("hints for sm_100, sm_90\n")
+
+
+def test_notes_may_pass(tmp_path: Path) -> None:
+    path = tmp_path / "noted.mlir"
+    path.write_text(MATMUL.read_text().replace("ftof %for  :", "ftof %for rounding<zero> :"))
+    noted = ("diff", MATMUL, path, "-q", "--severity", "CVT003=WARN")
+    assert tool(*noted).returncode == 2
+    assert tool(*noted, "--notes-pass").returncode == 0
+    assert tool("diff", MATMUL, path, "-q", "--notes-pass").returncode == 1
+
+
+def test_findings_in_bytecode_have_the_lines_of_its_text(tmp_path: Path) -> None:
+    path = tmp_path / "edited.mlir"
+    path.write_text(MATMUL.read_text().replace("ftof %for  :", "ftof %for rounding<zero> :"))
+    binary = MATMUL.with_suffix(".tileirbc")
+    finding = json.loads(tool("diff", binary, path, "--format", "json").stdout)["entries"][0][
+        "findings"
+    ][0]
+    assert finding["reference"]["file"] == str(binary)
+    assert finding["reference"]["line"] == finding["generated"]["line"] == 48
+
+
+def test_an_unknown_operation_may_be_a_misspelt_one(tmp_path: Path) -> None:
+    path = tmp_path / "misspelt.mlir"
+    text = "entry @k(%a: tile<f32>) {\n  %0 = subff %a, %a : tile<f32>\n  return\n}\n"
+    path.write_text(text)
+    done = tool("tileir", "verify", path)
+    assert done.returncode == 0
+    assert b"operation 'subff' is unknown: kept as text, not understood; did you mean subf?" in (
+        done.stdout
+    )
+    assert tool("tileir", "verify", path, "--strict").returncode == 1
+    path.write_text(text.replace("  return", "  %1 = negf %0 : tile<f64>\n  return"))
+    message = tool("tileir", "verify", path).stdout.decode()
+    assert "the type of %0 is not known: 'subff' is no known operation" in message

@@ -26,7 +26,7 @@ from tileir_tools.bridges.tables import TABLES
 from tileir_tools.report.scan_report import answer_text
 from tileir_tools.scan import Answer, query, scan
 from tileir_tools.scan.named import NAMED
-from tileir_tools.scan.querying import named_sql
+from tileir_tools.scan.querying import query_named
 
 NO_TMA = "optimization_hints = <sm_100 = {allow_tma = false}>"
 
@@ -53,7 +53,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def named(out: Path, name: str) -> list[tuple[Any, ...]]:
-    return query(out, named_sql(name)).rows
+    return query_named(out, name).rows
 
 
 # -- questions with a name --------------------------------------------------------------------------
@@ -305,3 +305,9 @@ def test_to_pandas() -> None:
     assert memory.groupby("access")["bytes"].sum().to_dict() == {"load": 32768, "store": 32768}
     assert (str(memory.dtypes["latency"]), str(memory.dtypes["allow_tma"])) == ("Int64", "boolean")
     assert memory["latency"].isna().all()
+
+
+def test_what_compares_needs_a_reference(tmp_path: Path) -> None:
+    scan([MATMUL], tmp_path / "out")
+    with pytest.raises(UsageError, match="asks what a scan with --reference compared"):
+        query_named(tmp_path / "out", "lost-tma")

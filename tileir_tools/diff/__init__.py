@@ -69,11 +69,12 @@ def diff(
             name.
     """
     from ..analyze.hints import arches_named, check_arch
-    from .match import match_entries, selected
+    from .match import match_entries, modules_of, selected
 
-    left = [reference] if isinstance(reference, Module) else list(reference)
-    right = [generated] if isinstance(generated, Module) else list(generated)
+    left, right = modules_of(reference), modules_of(generated)
     policy = policy or Policy()
+    if not isinstance(policy, Policy):
+        raise UsageError(f"a policy is a Policy, not {type(policy).__name__}")
     check_policy(policy)
     wanted = (arch,) if arch is not None else policy.arches
     for name in wanted:

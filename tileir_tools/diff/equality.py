@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..model import Entry, Module
 from .compare import compare_entries
 from .finding import Finding, by_weight
-from .match import EntryPair, match_entries, selected
+from .match import EntryPair, match_entries, modules_of, selected
 from .strict import first_difference
 from .structural import structural_difference
 
@@ -95,8 +95,7 @@ def equal(
     if level not in LEVELS:
         raise UsageError(f"unknown level '{level}'; known: {', '.join(LEVELS)}")
     check_arch(arch)
-    left = [reference] if isinstance(reference, Module) else list(reference)
-    right = [generated] if isinstance(generated, Module) else list(generated)
+    left, right = modules_of(reference), modules_of(generated)
     pairs = selected(match_entries(left, right), entry)
     if not pairs:
         raise UsageError(f"no entry to compare{f': none contains {entry!r}' if entry else ''}")

@@ -75,12 +75,14 @@ class EntryDiff(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """The whole answer: one EntryDiff for each pair, the targets hints were resolved for, and what
-    else the reader should know (a policy that ignores something no more)."""
+    """The whole answer: one EntryDiff for each pair, the targets hints were resolved for, what else the
+    reader should know (a policy that ignores something no more), and the errors of inputs that could not be
+    read."""
 
     entries: tuple[EntryDiff, ...]
     arches: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -89,12 +91,12 @@ class Diff(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """PASS, PASS_WITH_NOTES or FAIL_FIXABLE."""
-        return verdict_of(self.findings)
+        """PASS, PASS_WITH_NOTES or FAIL_FIXABLE; BLOCKED where an input could not be read."""
+        return BLOCKED if self.unread else verdict_of(self.findings)
 
     @property
     def exit_code(self) -> int:
-        """What `tileir-diff` exits with: 0 PASS, 1 FAIL_FIXABLE, 2 PASS_WITH_NOTES."""
+        """What `tileir-diff` exits with: 0 PASS, 1 FAIL_FIXABLE, 2 PASS_WITH_NOTES, 3 BLOCKED."""
         return EXIT_CODES[self.verdict]
 
     def _repr_html_(self) -> str:

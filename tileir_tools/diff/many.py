@@ -19,6 +19,7 @@ from ..errors import TileIRError, UsageError
 from ..model import Module
 from ..read import load_all
 from ..read.search import find_files
+from ..write.marked import place_in_text
 from . import diff as diff_modules
 from .finding import Diff
 from .grouping import Unread
@@ -83,7 +84,7 @@ def diff_files(
     diffs = [answer for answer, _ in answers if answer is not None]
     if not diffs and not unread:
         raise UsageError(f"no entry to compare{f': none contains {entry!r}' if entry else ''}")
-    return Comparison(_together(diffs), unread)
+    return Comparison(_together(diffs)._replace(unread=tuple(u.error for u in unread)), unread)
 
 
 def _expanded(path: str) -> dict[str, str]:
@@ -132,7 +133,10 @@ def _compare(task: _Task) -> tuple[Diff | None, list[Unread]]:
         modules: list[Module] = []
         for file in files:
             try:
-                modules += load_all(file)
+                found = load_all(file)
+                for module in found:
+                    place_in_text(module, file)
+                modules += found
             except TileIRError as error:
                 unread.append(Unread(file, str(error)))
         sides.append(modules)

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from ..analyze.dataflow import Effect, Flow, Label, Node
 from ..analyze.symbols import demangle
+from ..errors import UsageError
 from ..model import Attribute, Block, Entry, Module, Operation, PointerType, TileType, Type
 
 
@@ -23,6 +24,18 @@ class EntryPair(NamedTuple):
     generated: Entry | None
     reference_module: Module | None
     generated_module: Module | None
+
+
+def modules_of(what: Module | Sequence[Module]) -> list[Module]:
+    """One side of a comparison as a list. Raises UsageError: something in it is no module."""
+    found = [what] if isinstance(what, Module) else list(what)
+    for item in found:
+        if not isinstance(item, Module):
+            kind = type(item).__name__
+            raise UsageError(
+                f"modules are compared, not {kind}: `load` reads a file, `parse` a text"
+            )
+    return found
 
 
 def match_entries(reference: Sequence[Module], generated: Sequence[Module]) -> list[EntryPair]:

@@ -175,8 +175,18 @@ def read_opaque(state: State, index: int, results: int) -> tuple[Operation, int]
     op = Operation(name, None, reader.operands, types, None, reader.regions)
     op.opaque_text = "".join(reader.pieces).strip()
     what = "is printed without all it says" if lossy else "is unknown"
-    state.warn(index, index, f"operation '{name}' {what}: kept as text, not understood")
+    message = f"operation '{name}' {what}: kept as text, not understood"
+    state.warn(index, index, message if lossy else message + _perhaps(name))
     return op, end
+
+
+def _perhaps(name: str) -> str:
+    """What an unknown operation may be misspelt for."""
+    # Imported here: few texts have any.
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, OPS, n=1, cutoff=0.75)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _before_location(state: State, index: int, end: int) -> int:

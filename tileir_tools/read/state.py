@@ -18,6 +18,7 @@ from ..model import (
     DenseElementsAttr,
     Location,
     Module,
+    OpaqueType,
     Operation,
     OptimizationHintsAttr,
     Type,
@@ -382,6 +383,11 @@ class State:
 
     def clash(self, index: int, value: Value, found: Type) -> Failure:
         """What is wrong where the type at a token is not that of a value."""
+        op = value.defining_op
+        if isinstance(value.type, OpaqueType) and op is not None and op.spec is None:
+            return Failure(
+                index, f"the type of {value.name} is not known: '{op.name}' is no known operation"
+            )
         return Failure(index, f"{value.name} is {value.type}, the operation says {found}")
 
     def type_list(self, index: int) -> tuple[list[Type], int]:

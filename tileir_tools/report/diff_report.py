@@ -38,6 +38,7 @@ def diff_json(diff: Diff, reference: str, generated: str) -> str:
             "counts": {s: counts[s] for s in (CRITICAL, WARN, INFO)},
             "ignored": sum(f.ignored is not None for f in diff.findings),
             "notes": list(diff.notes),
+            "errors": list(diff.unread),
             "entries": entries,
         },
     )
@@ -65,7 +66,15 @@ def diff_stat(diff: Diff, colour: bool = False) -> str:
 
 
 _RANKS = (CRITICAL, WARN, INFO)
-_COLOURS = {CRITICAL: 31, WARN: 33, INFO: 36, "FAIL_FIXABLE": 31, "PASS_WITH_NOTES": 33, "PASS": 32}
+_COLOURS = {
+    CRITICAL: 31,
+    WARN: 33,
+    INFO: 36,
+    "FAIL_FIXABLE": 31,
+    "PASS_WITH_NOTES": 33,
+    "PASS": 32,
+    "BLOCKED": 31,
+}
 
 
 def _painted(text: str, kind: str, colour: bool) -> str:
@@ -79,6 +88,8 @@ def verdict_line(diff: Diff, colour: bool) -> str:
 def why_text(diff: Diff, code: str) -> str:
     """Everything about the findings of one rule: what it means, where the values go, what to do."""
     lines = rule_lines(RULES[code])
+    if not any(finding.code == code for finding in diff.findings):
+        lines += ["", "Here it finds nothing."]
     for entry in diff.entries:
         for finding in entry.findings:
             if finding.code != code:
@@ -162,6 +173,11 @@ def _counts(diff: Diff) -> str:
         parts.append(f"{ignored} ignored")
     pairs = len(diff.entries)
     checked = f"{pairs} entr{'y' if pairs == 1 else 'ies'} compared"
+    if diff.unread:
+        count = len(diff.unread)
+        checked += f", {count} input{'' if count == 1 else 's'} not read"
+    if not pairs:
+        return f"nothing was compared; {checked}"
     return f"{', '.join(parts) or 'no differences'}; {checked}"
 
 
@@ -177,6 +193,7 @@ def diff_markdown(diff: Diff, reference: str, generated: str) -> str:
         f"Reference `{reference}`, generated `{generated}`: {_counts(diff)}{_targets(diff)}.",
     ]
     lines += [f"\nNote: {note}." for note in diff.notes]
+    lines += [f"\nNot read: `{error.splitlines()[0]}`" for error in diff.unread]
     for entry in diff.entries:
         lines += ["", f"## `{entry_name(entry)}`: {entry.verdict}", ""]
         if not entry.findings:

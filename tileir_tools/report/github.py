@@ -14,6 +14,7 @@ def diff_github(diff: Diff) -> str:
     """Workflow commands, then the verdict; what is ignored is left out."""
     lines = [_command(f) for f in diff.findings if f.ignored is None]
     lines += [f"::notice::{_data(note)}" for note in diff.notes]
+    lines += [f"::error title=BLOCKED::{_data(error)}" for error in diff.unread]
     return "\n".join([*lines, f"tileir-diff: {diff.verdict}"])
 
 

@@ -15,18 +15,27 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def diff_junit(diff: Diff, reference: str, generated: str) -> str:
-    """A test suite; a pair of entries with a CRITICAL finding is a failure, others say what was found."""
+    """A test suite; a pair of entries with a CRITICAL finding is a failure, others say what was found.
+
+    An input that could not be read is an error.
+    """
     failed = sum(any(_fails(f) for f in entry.findings) for entry in diff.entries)
     suite = ElementTree.Element(
         "testsuite",
         name="tileir-diff",
-        tests=str(len(diff.entries)),
+        tests=str(len(diff.entries) + len(diff.unread)),
         failures=str(failed),
-        errors="0",
+        errors=str(len(diff.unread)),
         skipped="0",
     )
+    files = _clean(f"{reference} and {generated}")
     for entry in diff.entries:
-        _case(suite, entry, _clean(f"{reference} and {generated}"))
+        _case(suite, entry, files)
+    for error in diff.unread:
+        first = _clean(error.splitlines()[0])
+        name = first.partition(": error")[0]
+        case = ElementTree.SubElement(suite, "testcase", classname=files, name=name)
+        ElementTree.SubElement(case, "error", message=first, type="BLOCKED").text = _clean(error)
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)

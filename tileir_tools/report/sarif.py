@@ -29,7 +29,8 @@ def diff_sarif(diff: Diff) -> str:
         for finding in entry.findings
     ]
     notes = [{"level": "note", "message": {"text": note}} for note in diff.notes]
-    invocation = {"executionSuccessful": True, "exitCode": diff.exit_code}
+    notes += [{"level": "error", "message": {"text": error}} for error in diff.unread]
+    invocation = {"executionSuccessful": not diff.unread, "exitCode": diff.exit_code}
     run = {
         "tool": {"driver": driver},
         "invocations": [{**invocation, "toolExecutionNotifications": notes}],

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 
 class Named(NamedTuple):
-    """A question: what it asks, in one line, and its SQL."""
+    """A question: what it asks, in one line; its SQL; whether only a scan with a reference can answer it."""
 
     about: str
     sql: str
+    compares: bool = False
 
 
 NAMED: dict[str, Named] = {
@@ -42,6 +43,7 @@ NAMED: dict[str, Named] = {
           and (c.matched_by <> 'function' or e.convention <> p.convention)
         order by all
         """,
+        compares=True,
     ),
     "hints-by-arch": Named(
         "how many entries and operations have which hint, by target",
@@ -83,6 +85,7 @@ NAMED: dict[str, Named] = {
                coalesce(array_to_string(codes, ' '), '') as codes, count(*) as entries
         from comparisons group by all order by entries desc, verdict, codes
         """,
+        compares=True,
     ),
     "duplicates": Named(
         "contents that several files have",

@@ -52,11 +52,19 @@ def query(out: str | os.PathLike[str], sql: str) -> Answer:
         connection.close()
 
 
-def named_sql(name: str) -> str:
-    """The SQL of a question that has a name. Raises UsageError: none has."""
+def query_named(out: str | os.PathLike[str], name: str) -> Answer:
+    """The answer to a question that has a name.
+
+    Raises:
+        UsageError: none has; it asks for comparisons, and the scan has no reference; else as for `query`.
+        InputError: as for `query`.
+    """
     if name not in NAMED:
         raise UsageError(f"no question is called '{name}'; there are: {', '.join(NAMED)}")
-    return NAMED[name].sql
+    asked = NAMED[name]
+    if asked.compares and not read_about(os.fspath(out)).get("reference"):
+        raise UsageError(f"'{name}' asks what a scan with --reference compared; this one has none")
+    return query(out, asked.sql)
 
 
 def connect(out: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
