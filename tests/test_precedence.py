@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tileir_tools import parse
+from tileir_tools import diff, equal, fingerprints, parse
 from tileir_tools.analyze.dataflow import NodeTable, build_flow
 from tileir_tools.analyze.precedence import Precedence
 
@@ -55,7 +56,7 @@ def sums(text: str) -> tuple[list[int], list[int]]:
     digests = {op: f"{1 << number:x}" for number, op in enumerate(ops)}
     known: dict = {}  # type: ignore[type-arg]
     before = [order.before(op, known, digests) for op in ops]
-    again = dict(order.again(digests))
+    again = {digest: once for digest, once, _ in order.again(digests)}
     return before, [again.get(digests[op], 0) for op in ops]
 
 
@@ -94,3 +95,58 @@ def test_a_long_chain_is_counted_to_its_beginning() -> None:
     before, again = sums(text)
     assert before[-1] == (1 << 2999) - 1
     assert not any(again)
+
+
+# -- how many iterations a token takes -----------------------------------------------------------------
+
+
+def loop(initial: int, body: str) -> str:
+    """A loop that carries so many tokens, all from the beginning."""
+    names = [f"%c{k}" for k in range(initial)]
+    values = ", ".join(f"{name} = %t0" for name in names)
+    types = ", ".join(["token"] * initial)
+    return (
+        f"{HEAD}%r:{initial} = for %i in (%zero to %n, step %one) : tile<i32> "
+        f"iter_values({values}) -> ({types}) {{\n{body} : {types}\n}}\nreturn\n}}\n"
+    )
+
+
+ADD = """%v, %l = load_ptr_tko weak %p token = %c0 : tile<ptr<f32>> -> tile<f32>, token
+%w = addf %v, %x : tile<f32>
+%s = store_ptr_tko weak %p, %w token = %l : tile<ptr<f32>>, tile<f32> -> token
+"""
+TWO = """%a = store_ptr_tko weak %p, %x token = %c0 : tile<ptr<f32>>, tile<f32> -> token
+%b = store_ptr_tko weak %p, %x token = %c1 : tile<ptr<f32>>, tile<f32> -> token
+"""
+DISTANCES = {
+    "the next iteration, or the one after that": (
+        loop(2, f"{ADD}continue %s, %s"),
+        loop(2, f"{ADD}continue %c1, %s"),
+    ),
+    "each its own, or the other's": (
+        loop(2, f"{TWO}continue %a, %b"),
+        loop(2, f"{TWO}continue %b, %a"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_a_token_that_comes_an_iteration_later_orders_less(name: str) -> None:
+    reference, generated = map(parse, DISTANCES[name])
+    answer = diff(reference, generated)
+    assert answer.verdict == "FAIL_FIXABLE"
+    assert {finding.code for finding in answer.findings} == {"MEM013"}
+    assert not equal(reference, generated)
+    assert fingerprints(reference).names != fingerprints(generated).names
+
+
+def test_a_token_that_comes_an_iteration_earlier_orders_more() -> None:
+    reference, generated = map(parse, DISTANCES["the next iteration, or the one after that"])
+    assert diff(generated, reference).verdict == "PASS"
+
+
+def test_a_token_that_is_carried_twice_beside_is_no_difference() -> None:
+    one = parse(loop(1, f"{ADD}continue %s"))
+    two = parse(loop(2, f"{ADD}continue %s, %c0"))
+    assert diff(one, two).verdict != "FAIL_FIXABLE"
+    assert fingerprints(one).structure == fingerprints(two).structure

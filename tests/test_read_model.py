@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,7 +35,7 @@ from tileir_tools.model import (
     TensorViewType,
     TileType,
 )
-from tileir_tools.read import load_all, parse
+from tileir_tools.read import load, load_all, parse
 
 Read = Callable[[str], Module]
 
@@ -666,3 +669,25 @@ def test_rare_arithmetic(text_module: Read) -> None:
 def test_a_function_of_the_dialects_own_tests() -> None:
     (entry,) = parse("cuda_tile.module @m { testing$func @f(%a: tile<i32>) { return } }").entries
     assert (entry.name, entry.symbol) == ("testing$func", "f")
+
+
+def test_threads_may_ask_for_spans_at_the_same_time() -> None:
+    lines = "".join(f"%{k + 1} = addi %{k}, %{k} : tile<i32>\n" for k in range(20_000))
+    module = parse(f"entry @k(%0: tile<i32>) {{\n{lines}return\n}}\n")
+    ops = list(module.walk())
+    with ThreadPoolExecutor(4) as pool:
+        every = list(pool.map(lambda _: [op.span and op.span.line for op in ops], range(4)))
+    assert every == [[1, *range(2, 20_003)]] * 4
+
+
+def test_modules_can_be_pickled_and_copied() -> None:
+    module = load(FIXTURES / "kernels" / "matmul__128x128x64-float16__sm_100__bc13.4.mlir")
+    for other in (pickle.loads(pickle.dumps(module)), copy.deepcopy(module)):
+        assert other.to_text() == module.to_text()
+        places = [[op.span and op.span.where() for op in m.walk()] for m in (module, other)]
+        assert places[0] == places[1]
+        assert [op.location for op in other.walk()] == [op.location for op in module.walk()]
+        first, second = (next(m.find("mmaf")) for m in (module, other))
+        assert first is not second
+        assert first.result.type is second.result.type
+        assert first.spec is second.spec

@@ -177,7 +177,10 @@ class FlowDigest:
         names = ("sym_name", "function_type", "optimization_hints")
         attributes = tuple(sorted((n, v) for n, v in entry.attributes.items() if n not in names))
         inside = self._region(self.flow.effects)
-        order = [digest_of((op, _text(sum))) for op, sum in self._order.again(self._by_op)]
+        order = [
+            digest_of((op, _text(once), _text(twice)))
+            for op, once, twice in self._order.again(self._by_op)
+        ]
         return digest_of(
             (
                 " ".join([self.terms.type(v.type) for v in entry.arguments]),

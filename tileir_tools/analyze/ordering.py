@@ -13,10 +13,15 @@ from ..model import Operation, TokenType, Value
 
 
 class Before(NamedTuple):
-    """An operation that must come first; `carried`: in an earlier iteration of a loop."""
+    """An operation that must come first; `carried`: so many iterations of a loop earlier, 2 for more."""
 
     op: Operation
-    carried: bool
+    carried: int
+
+
+def later(one: int, other: int) -> int:
+    """How many iterations two steps of the order take together, as `Before` counts them."""
+    return min(one + other, 2)
 
 
 class Ends:
@@ -81,7 +86,7 @@ def direct_predecessors(op: Operation, ends: Ends | None = None) -> list[Before]
     """
     ends = ends if ends is not None else Ends()
     found: dict[Before, None] = {}
-    pending = [(v, False) for v in op.operands if isinstance(v.type, TokenType)]
+    pending = [(v, 0) for v in op.operands if isinstance(v.type, TokenType)]
     seen = set(pending)
     while pending:
         value, carried = pending.pop()
@@ -89,7 +94,7 @@ def direct_predecessors(op: Operation, ends: Ends | None = None) -> list[Before]
         if producer is not None:
             found[Before(producer, carried)] = None
         for source, loops in sources:
-            state = (source, carried or loops)
+            state = (source, later(carried, loops))
             if state not in seen:
                 seen.add(state)
                 pending.append(state)
@@ -127,12 +132,23 @@ class Order:
             before = pending.pop()
             if before not in found:
                 found.add(before)
-                carried = before.carried
-                pending += [Before(b.op, b.carried or carried) for b in self.direct(before.op)]
+                pending += _behind(before, self.direct(before.op))
         return found
 
     def holds(self, before: Before, op: Operation) -> bool:
-        """Whether an operation must come before another one, over any number of steps."""
+        """Whether an operation must come before another one, over any number of steps.
+
+        What comes before it one iteration earlier does so two earlier, where each iteration's comes before the
+        next one's.
+        """
+        if self._reaches(before, op):
+            return True
+        once = Before(before.op, 1)
+        if before.carried != 2 or not self._reaches(once, op):
+            return False
+        return before.op is op or self._reaches(once, before.op)
+
+    def _reaches(self, before: Before, op: Operation) -> bool:
         known = self._known.get((before, op))
         if known is None:
             known = self._known[before, op] = self._find(before, op)
@@ -153,7 +169,7 @@ class Order:
             if known:
                 return True
             if known is None:
-                pending += [Before(b.op, b.carried or one.carried) for b in self.direct(one.op)]
+                pending += _behind(one, self.direct(one.op))
         # Nothing between here and there has it before itself, either.
         self._known.update({(wanted, one.op): False for one in seen if not one.carried})
         return False
@@ -179,14 +195,19 @@ class Order:
                 found[before] = None
             elif mine == theirs and before.op in self._required:
                 # What is asked for an operation of the same kind is asked for this one.
-                for b in self._required[before.op]:
-                    found[Before(b.op, b.carried or before.carried)] = None
+                found.update(dict.fromkeys(_behind(before, self._required[before.op])))
                 continue
-            for b in self.direct(before.op):
-                if not (counts and conflict(kind(b.op), theirs)):
-                    pending.append(Before(b.op, b.carried or before.carried))
+            behind = self.direct(before.op)
+            if counts:
+                behind = [b for b in behind if not conflict(kind(b.op), theirs)]
+            pending += _behind(before, behind)
         self._required[op] = list(found)
         return list(found)
+
+
+def _behind(before: Before, direct: list[Before]) -> list[Before]:
+    """What comes before something, seen from behind it."""
+    return [Before(b.op, later(b.carried, before.carried)) for b in direct]
 
 
 # What an operation is to the order of others.

@@ -87,17 +87,23 @@ class Precedence:
         self._kinds = {op: _KINDS.index(kind_in_order(op)) for op in self._ops}
         self._numbers = {op: number for number, op in enumerate(self._ops)}
         self._direct: list[list[int]] = []
+        # The same, but one iteration of a loop earlier, and more.
         self._carried: list[list[int]] = []
+        self._far: list[list[int]] = []
         for op in self._ops:
             befores = order.direct(op)
             self._direct.append([self._numbers[b.op] for b in befores if not b.carried])
-            self._carried.append([self._numbers[b.op] for b in befores if b.carried])
+            self._carried.append([self._numbers[b.op] for b in befores if b.carried == 1])
+            self._far.append([self._numbers[b.op] for b in befores if b.carried == 2])
         self._bases = _Bases()
         # What comes before an operation and not before its base; the base itself, too.
         self._more: list[list[int]] = []
         for number in range(len(self._ops)):
             self._more.append(self._find_more(number))
-        self._again = self._find_again()
+        # Operations of one loop have one set: it is kept once.
+        self._sets: dict[int, int] = {}
+        self._once = self._find_once()
+        self._twice = self._find_twice()
 
     def _find_more(self, number: int) -> list[int]:
         """What comes before an operation in one iteration, but not before its base."""
@@ -117,23 +123,35 @@ class Precedence:
         self._bases.add(base, more)
         return more
 
-    def _find_again(self) -> list[int]:
-        """What comes before each operation in an earlier iteration of a loop, as bits."""
-        again = [0] * len(self._ops)
-        changed = any(self._carried)
-        # Operations of one loop have one set: it is kept once.
-        sets = {0: 0}
+    def _find_once(self) -> list[int]:
+        """What comes before each operation in the iteration of a loop before, as bits."""
+        once: list[int] = []
+        for direct, carried in zip(self._direct, self._carried):
+            found = 0
+            for other in direct:
+                found |= once[other]
+            for other in carried:
+                found |= self._bits_before(other) | 1 << other
+            once.append(self._sets.setdefault(found, found))
+        return once
+
+    def _find_twice(self) -> list[int]:
+        """What comes before each operation in iterations before that one, as bits."""
+        once, twice = self._once, [0] * len(self._ops)
+        changed = any(self._carried) or any(self._far)
         while changed:
             changed = False
-            for number, (direct, carried) in enumerate(zip(self._direct, self._carried)):
-                found = again[number]
+            for number, direct in enumerate(self._direct):
+                found = twice[number]
                 for other in direct:
-                    found |= again[other]
-                for other in carried:
-                    found |= again[other] | self._bits_before(other) | 1 << other
-                changed = changed or found != again[number]
-                again[number] = sets.setdefault(found, found)
-        return again
+                    found |= twice[other]
+                for other in self._carried[number]:
+                    found |= once[other] | twice[other]
+                for other in self._far[number]:
+                    found |= self._bits_before(other) | 1 << other | once[other] | twice[other]
+                changed = changed or found != twice[number]
+                twice[number] = self._sets.setdefault(found, found)
+        return twice
 
     def _bits_before(self, number: int | None) -> int:
         """What comes before an operation in one iteration, as bits."""
@@ -171,17 +189,19 @@ class Precedence:
         known[op] = sums = self._sum(start, self._more[number], digests)
         return self._matters(op, sums)
 
-    def again(self, digests: dict[Operation, str]) -> list[tuple[str, int]]:
-        """The digest of each operation, and the sum of those of what must have happened in an earlier
-        iteration."""
+    def again(self, digests: dict[Operation, str]) -> list[tuple[str, int, int]]:
+        """The digest of each operation, and the sums of those of what must have happened in the iteration
+        before, and in those before that."""
         known: dict[int, Sums] = {0: (0, 0, 0)}
         found = []
         for number, op in enumerate(self._ops):
-            bits = self._again[number]
-            if bits not in known:
-                known[bits] = self._sum((0, 0, 0), self._members(bits), digests)
-            if bits:
-                found.append((digests[op], self._matters(op, known[bits])))
+            earlier = (self._once[number], self._twice[number])
+            for bits in earlier:
+                if bits not in known:
+                    known[bits] = self._sum((0, 0, 0), self._members(bits), digests)
+            if any(earlier):
+                once, twice = (self._matters(op, known[bits]) for bits in earlier)
+                found.append((digests[op], once, twice))
         return found
 
     def _matters(self, op: Operation, sums: Sums) -> int:

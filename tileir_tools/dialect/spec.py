@@ -129,5 +129,15 @@ class OpSpec:
         found = self.attributes.get(name)
         return found.default if found else None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # There is one row of each op: copies and pickles of operations have the same.
+        return _row, (self.mnemonic,)
+
     def __repr__(self) -> str:
         return f"<OpSpec {self.mnemonic}>"
+
+
+def _row(mnemonic: str) -> OpSpec:
+    from .ops import OPS
+
+    return OPS[mnemonic]

@@ -60,13 +60,12 @@ def _in_lost_loop(pair: Pair, op: Operation) -> bool:
 
 def _those_that_hold(order: Order, wanted: list[Before], op: Operation) -> set[Before]:
     # Looking for many at once is cheaper than looking for each.
-    if len(wanted) > _MANY:
-        return order.all_before(op)
-    return {before for before in wanted if order.holds(before, op)}
+    found = order.all_before(op) if len(wanted) > _MANY else set()
+    return {before for before in wanted if before in found or order.holds(before, op)}
 
 
 def _text(before: Before, op: Operation, more: int) -> str:
-    again = " of the next iteration" if before.carried else ""
+    again = ("", " of the next iteration", " of a later iteration")[before.carried]
     others = f" and {more} later ones" if more else ""
     return (
         f"{before.op.name}{line_of(before.op)} is ordered before {op.name}{again}{others} in the "
@@ -74,6 +73,6 @@ def _text(before: Before, op: Operation, more: int) -> str:
     )
 
 
-def _place(before: Before) -> tuple[int, int, bool]:
+def _place(before: Before) -> tuple[int, int, int]:
     span = before.op.span
     return (span.line, span.column, before.carried) if span else (0, 0, before.carried)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from itertools import islice
 from string import ascii_letters
 
 from ..errors import Diagnostic, ParseError
@@ -70,6 +69,9 @@ END = ""
 _LONG_LINE = 4_000_000
 _MAX_TOKENS = 1_500_000
 
+# So many END tokens stand behind the others.
+_ENDS = 4
+
 # Lines are not indented further than this.
 _WIDEST = 1000
 
@@ -77,7 +79,7 @@ _WIDEST = 1000
 class Tokens:
     """The tokens of one stretch of a source; `texts` ends with several END tokens."""
 
-    __slots__ = ("_matches", "_offsets", "end", "source", "start", "texts")
+    __slots__ = ("_offsets", "end", "source", "start", "texts")
 
     def __init__(self, source: Source, start: int = 0, end: int | None = None):
         self.source = source
@@ -89,20 +91,31 @@ class Tokens:
         if source.text.find("//", start, self.end) >= 0:
             self.texts = list(filter(None, self.texts))
         # The reader looks a few tokens ahead; END beyond the end saves it every bounds check.
-        self.texts += [END] * 4
-        # Where the tokens stand, as far as anybody has asked.
+        self.texts += [END] * _ENDS
+        # Where the tokens stand, as far as anybody has asked. Replaced, never changed: several threads may ask.
         self._offsets = array("Q")
-        self._matches = _TOKEN.finditer(source.text, start, self.end)
 
     def offset(self, index: int) -> int:
         """The character offset in the source of a token."""
         offsets = self._offsets
-        while len(offsets) <= index:
-            found = list(islice(self._matches, 4096))
-            if not found:
-                return self.end
-            offsets.extend(m.start(1) for m in found if m[1])
+        if index >= len(self.texts) - _ENDS:
+            return self.end
+        if index >= len(offsets):
+            self._offsets = offsets = self._found_offsets(offsets, index)
         return offsets[index]
+
+    def _found_offsets(self, known: array[int], index: int) -> array[int]:
+        """The offsets of more tokens than were known: up to one, and as many again, so that asking for each in
+        turn looks at each a few times."""
+        offsets = array("Q", known)
+        start = offsets[-1] + len(self.texts[len(offsets) - 1]) if offsets else self.start
+        wanted = 2 * index + 4096
+        for match in _TOKEN.finditer(self.source.text, start, self.end):
+            if match[1]:
+                offsets.append(match.start(1))
+                if len(offsets) > wanted:
+                    break
+        return offsets
 
     def span(self, first: int, last: int | None = None) -> Span:
         """The span from the start of token `first` to the end of token `last` (default: `first`)."""
