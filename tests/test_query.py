@@ -311,3 +311,11 @@ def test_what_compares_needs_a_reference(tmp_path: Path) -> None:
     scan([MATMUL], tmp_path / "out")
     with pytest.raises(UsageError, match="asks what a scan with --reference compared"):
         query_named(tmp_path / "out", "lost-tma")
+
+
+def test_breaks_and_controls_in_cells_and_heads(tmp_path: Path) -> None:
+    scan([MATMUL], tmp_path / "out")
+    sql = "select E'a\\rb' as x, 'c' as \"y\x1b[31m\""
+    done = tool("tileir", "query", sql, tmp_path / "out", "--format", "csv").stdout.decode()
+    assert list(csv.reader(io.StringIO(done, newline="")))[1:] == [["a\rb", "c"]]
+    assert "\x1b" not in tool("tileir", "query", sql, tmp_path / "out").stdout.decode()

@@ -190,3 +190,13 @@ def test_missing_packages_are_named(
     assert done.returncode == 3
     assert f"pip install '{extra}'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_names_that_are_no_text_are_compared_too(tmp_path: Path) -> None:
+    for side in ("ref", "gen"):
+        (tmp_path / side).mkdir()
+        # Other comments: other contents.
+        text = f"// {side}\n{MATMUL.read_text()}"
+        Path(os.fsdecode(os.fsencode(tmp_path / side) + b"/a\xff.mlir")).write_text(text)
+    summary = scan([tmp_path / "gen"], tmp_path / "out", reference=[tmp_path / "ref"])
+    assert summary.verdicts == {"PASS": 1}

@@ -40,7 +40,8 @@ def scan_text(summary: Summary) -> str:
 def answer_text(answer: Answer) -> str:
     """A table for a terminal, numbers to the right."""
     cells = [[_cell(value) for value in row] for row in answer.rows]
-    widths = [max(map(len, column)) for column in zip(answer.columns, *cells)]
+    heads = [_cell(name) for name in answer.columns]
+    widths = [max(map(len, column)) for column in zip(heads, *cells)]
     right = [
         bool(answer.rows) and all(_is_number(row[k]) for row in answer.rows)
         for k in range(len(answer.columns))
@@ -53,14 +54,15 @@ def answer_text(answer: Answer) -> str:
         ]
         return "  ".join(padded).rstrip()
 
-    head = [line(list(answer.columns)), "  ".join("-" * width for width in widths)]
+    head = [line(heads), "  ".join("-" * width for width in widths)]
     return "\n".join([*head, *map(line, cells), f"({_count(len(cells), 'row')})"])
 
 
 def answer_csv(answer: Answer) -> str:
     """CSV with a head; nothing where a value is null."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    # As RFC 4180 has it; a line break of one character would let the other one stand in a cell unquoted.
+    writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(answer.columns)
     writer.writerows(answer.rows)
     return text.getvalue()

@@ -87,6 +87,8 @@ def connect(out: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
         except (ArrowException, OSError) as error:
             connection.close()
             raise InputError(f"{path}: error: cannot be read: {error}") from None
+    # Nothing is written, not even what memory cannot hold.
+    connection.execute("set temp_directory = ''")
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
     return connection

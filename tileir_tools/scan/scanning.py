@@ -140,6 +140,8 @@ class _Scan:
         for row in store.files():
             self._before[row["path"]].append(row)
         self._files: list[Row] = []
+        # Path as it is written down -> path, where it has what no text can hold.
+        self._odd: dict[str, str] = {}
         self._read = self._analyzed = 0
 
     # -- facts --------------------------------------------------------------------------------------
@@ -166,6 +168,8 @@ class _Scan:
                 rows[path] = yield from self._file(path)
             own = [{**row, "side": side, "root": writable(root)} for row in rows[path]]
             self._files += own
+            if own and own[0]["path"] != path:
+                self._odd[own[0]["path"]] = path
             self._store.add_files(own)
             self._progress("files", number + 1, len(found))
 
@@ -225,7 +229,8 @@ class _Scan:
             if _pair(found) not in known:
                 together[found.entry.content, found.reference.content].append(found)
         wanted = {content for pair in together for content in pair}
-        sources = _Sources(self._files, wanted)
+        rows = ({**row, "path": self._odd.get(row["path"], row["path"])} for row in self._files)
+        sources = _Sources(rows, wanted)
         do = partial(compare_tasks, arch=self._arch)
         done, total = 0, sum(map(len, together.values()))
         tasks = (

@@ -11,6 +11,9 @@ from typing import NamedTuple
 from ..agents.workspace import plain_name
 from ..errors import UsageError
 
+# Longer names no file system has.
+_LONGEST = 4096
+
 
 class Access(NamedTuple):
     """What a user allows.
@@ -31,14 +34,17 @@ class Access(NamedTuple):
         """The real path of a file, folder or pattern; relative ones are looked for below each root.
 
         Raises:
-            UsageError: it leads out of the roots, by `..`, a link or as it is written.
+            UsageError: it leads out of the roots, by `..`, a link or as it is written; or it is a pipe or a
+                device, which may never end.
         """
-        if not name or "\0" in name:
-            raise UsageError(f"{name!r} is no name of a file")
+        if not name or "\0" in name or len(name) > _LONGEST:
+            raise UsageError(f"{name[:80]!r} is no name of a file")
         named = [os.path.join(root, name) for root in self.roots]
         path = os.path.realpath(next(filter(os.path.lexists, named), named[0]))
         if not is_inside(path, self.roots):
             raise UsageError(f"{name}: outside of {' and '.join(self.roots)}")
+        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+            raise UsageError(f"{name}: no regular file")
         return path
 
     def folder(self, name: str | None) -> str:
