@@ -869,6 +869,11 @@ def test_an_unknown_operation_may_be_a_misspelt_one(tmp_path: Path) -> None:
         done.stdout
     )
     assert tool("tileir", "verify", path, "--strict").returncode == 1
-    path.write_text(text.replace("  return", "  %1 = negf %0 : tile<f64>\n  return"))
+    path.write_text(
+        "entry @k(%a: tile<f32>, %b: tile<f64>) {\n  %0 = mmaff %a, %b : tile<f32>, tile<f64>\n"
+        "  %1 = ftof %0 : tile<f32> -> tile<f16>\n  return\n}\n"
+    )
     message = tool("tileir", "verify", path).stdout.decode()
-    assert "the type of %0 is not known: 'subff' is no known operation" in message
+    assert (
+        f"{path}:3:18: error: the type of %0 is not known: 'mmaff' is no known operation" in message
+    )

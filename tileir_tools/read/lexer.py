@@ -98,7 +98,7 @@ class Tokens:
     def offset(self, index: int) -> int:
         """The character offset in the source of a token."""
         offsets = self._offsets
-        if index >= len(self.texts) - _ENDS:
+        if self.texts[index] == END:
             return self.end
         if index >= len(offsets):
             self._offsets = offsets = self._found_offsets(offsets, index)
