@@ -18,6 +18,7 @@ from mcp.types import CallToolResult, TextContent
 Answer = dict[str, Any]
 _Result = TypeVar("_Result")
 
+# Commands run there: in the root of the repository its folders stand before the installed package.
 SCHEMAS = Path(__file__).resolve().parent.parent / "docs" / "schemas"
 # Number of the call that `call_of` makes.
 CALL = 2
@@ -42,7 +43,7 @@ def talk(
 ) -> _Result:
     """What `talking` gives, with a session to a server that is started with these arguments."""
     command = ["-c", _MAIN, "mcp", *map(str, arguments)]
-    server = StdioServerParameters(command=sys.executable, args=command)
+    server = StdioServerParameters(command=sys.executable, args=command, cwd=SCHEMAS)
 
     async def session() -> _Result:
         async with stdio_client(server) as streams, ClientSession(*streams) as client:
@@ -58,6 +59,7 @@ def started(
     """A server to which the test writes messages itself."""
     return subprocess.Popen(
         [sys.executable, "-c", _MAIN, "mcp", *map(str, arguments)],
+        cwd=SCHEMAS,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, **(environment or {})},

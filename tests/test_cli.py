@@ -782,14 +782,20 @@ def test_a_full_disk_is_an_error_and_no_traceback(arguments: list[object]) -> No
     command = [sys.executable, "-c", "from tileir_tools.cli.tileir import main; main()"]
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [*command, *map(str, arguments)], stdout=full, stderr=subprocess.PIPE, check=False
+            [*command, *map(str, arguments)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            cwd=SCHEMAS,
         )
     assert (done.returncode, done.stderr) == (3, b"error: No space left on device\n")
 
 
 def test_closed_streams_are_no_traceback() -> None:
     code = f"{sys.executable} -c 'from tileir_tools.cli.diff import main; main()' {MATMUL} {MATMUL}"
-    done = subprocess.run(["bash", "-c", f"{code} >&-"], capture_output=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", f"{code} >&-"], capture_output=True, check=False, cwd=SCHEMAS
+    )
     assert (done.returncode, done.stderr) == (0, b"")
 
 

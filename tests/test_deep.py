@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +66,8 @@ def test_the_deepest_module_is_read_written_checked_and_compared(name: str) -> N
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(LEVELS)],
         input=text,
+        # Not in the repository, whose folders stand before the installed package, compiled or not.
+        cwd=Path(__file__).parent,
         capture_output=True,
         text=True,
         check=False,

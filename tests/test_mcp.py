@@ -24,7 +24,7 @@ pytest.importorskip("mcp", reason="needs mcp (the extra `mcp`)")
 import anyio
 from agent_f_faults import CASES, build
 from mcp import ClientSession, MCPError
-from mcp_client import CALL, HELLO, Answer, ask, call_of, refusal, send, started, talk
+from mcp_client import CALL, HELLO, SCHEMAS, Answer, ask, call_of, refusal, send, started, talk
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -707,7 +707,9 @@ def test_nothing_else_imports_it() -> None:
         "heavy = ('mcp', 'anyio', 'pydantic')\n"
         "print([m for m in sys.modules if 'server' in m or m.partition('.')[0] in heavy])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=SCHEMAS
+    )
     assert done.stdout == "[]\n"
 
 
@@ -723,7 +725,9 @@ def test_without_the_extra_it_is_named() -> None:
         "import sys; sys.modules['mcp'] = None; sys.argv = ['tileir', 'mcp', '--root', '/']; "
         "from tileir_tools.cli.tileir import main; main()"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=False, cwd=SCHEMAS
+    )
     assert done.returncode == 3
     assert done.stderr.decode() == (
         "error: tileir mcp needs mcp: pip install 'tileir-tools[mcp]'\n"

@@ -95,7 +95,9 @@ def tried(code: str, folders: tuple[Path, Path], programs: str = "none") -> str:
     """What a guarded process says that runs a line of code."""
     text = HEAD.replace("{code}", code).replace("{programs!r}", repr(programs))
     command = [sys.executable, "-c", text, *map(str, folders)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent
+    )
     assert done.stderr == ""
     return done.stdout.strip()
 
