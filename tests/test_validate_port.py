@@ -304,4 +304,4 @@ def test_shims_take_the_place_of_the_scripts(tmp_path: Path) -> None:
     (logs / "agent_f.md").write_text("log\n")
     (logs.parent / "perf_investigation_all_shapes.md").write_text("VERDICT: ALIGNED\n")
     assert call(shims / "validate_agent_f.sh", "k") == 0
-    assert call("tileir", "validate", "--install-shims", tmp_path / "absent") == 3
+    assert call("tileir", "validate", "--install-shims", log / "inside") == 3
