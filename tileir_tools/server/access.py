@@ -34,8 +34,7 @@ class Access(NamedTuple):
         """The real path of a file, folder or pattern; relative ones are looked for below each root.
 
         Raises:
-            UsageError: it leads out of the roots, by `..`, a link or as it is written; or it is a pipe or a
-                device, which may never end.
+            UsageError: it leads out of the roots, by `..`, a link or as it is written.
         """
         if not name or "\0" in name or len(name) > _LONGEST:
             raise UsageError(f"{name[:80]!r} is no name of a file")
@@ -43,8 +42,6 @@ class Access(NamedTuple):
         path = os.path.realpath(next(filter(os.path.lexists, named), named[0]))
         if not is_inside(path, self.roots):
             raise UsageError(f"{name}: outside of {' and '.join(self.roots)}")
-        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
-            raise UsageError(f"{name}: no regular file")
         return path
 
     def folder(self, name: str | None) -> str:
