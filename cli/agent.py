@@ -21,6 +21,21 @@ from .running import examples, write_output
 _STEPS = ("read", "dump", "variants", "benchmark", "reference", "analysis", "gate")
 
 
+# Options that both agents have.
+_out_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
+    "--out",
+    metavar="DIR",
+    shell_complete=folders,
+    help="The folder that holds KERNEL; $CUTILE_KERNEL_OUT_ROOT.",
+)
+_scripts_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
+    "--scripts",
+    metavar="DIR",
+    shell_complete=folders,
+    help="Run TileGym's shell validators in DIR as the gate.",
+)
+
+
 @click.group(
     name="agent",
     epilog=examples("""
@@ -56,12 +71,7 @@ def command() -> None:
     shell_complete=folders,
     help="Checkout of TileGym, or of a project laid out like it; $TILEGYM_PATH.",
 )
-@click.option(
-    "--out",
-    metavar="DIR",
-    shell_complete=folders,
-    help="The folder that holds KERNEL; $CUTILE_KERNEL_OUT_ROOT.",
-)
+@_out_option
 @click.option(
     "--arch",
     metavar="ARCH",
@@ -91,12 +101,7 @@ def command() -> None:
     default="ours",
     help="What canonicalises reference IR.",
 )
-@click.option(
-    "--scripts",
-    metavar="DIR",
-    shell_complete=folders,
-    help="Run TileGym's shell validators in DIR as the gate.",
-)
+@_scripts_option
 @click.option(
     "--timeout",
     type=click.IntRange(min=1),
@@ -183,12 +188,7 @@ def agent_a(
     shell_complete=folders,
     help="Checkout that holds the wrapper and its reference; $TILEGYM_PATH, where it is set.",
 )
-@click.option(
-    "--out",
-    metavar="DIR",
-    shell_complete=folders,
-    help="The folder that holds KERNEL; $CUTILE_KERNEL_OUT_ROOT.",
-)
+@_out_option
 @click.option(
     "--arch",
     metavar="ARCH",
@@ -211,12 +211,7 @@ def agent_a(
     help="What a profiler (nsys stats, ncu --csv, torch, proton) saw of the reference, and of the generated "
     "kernel: for launches, where the logs name no kernels.",
 )
-@click.option(
-    "--scripts",
-    metavar="DIR",
-    shell_complete=folders,
-    help="Run TileGym's shell validators in DIR as the gate.",
-)
+@_scripts_option
 @click.help_option("-h", "--help")
 def agent_f(
     kernel: str,

@@ -11,9 +11,9 @@ import click
 
 from tileir_tools.errors import UsageError
 
-from .completing import files, folders
+from .completing import files
 from .dump import arches_option, arg_option, const_option, parse_constant
-from .running import examples, version_option, write_output
+from .running import examples, output_folder_option, version_option, write_output
 
 if TYPE_CHECKING:
     from tileir_tools.diff.alias import AliasProof
@@ -43,15 +43,7 @@ if TYPE_CHECKING:
 )
 @arches_option
 @version_option
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    required=True,
-    metavar="DIR",
-    shell_complete=folders,
-    help="Where to write.",
-)
+@output_folder_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.help_option("-h", "--help")
 def command(

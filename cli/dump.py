@@ -15,7 +15,7 @@ from tileir_tools.errors import UsageError
 from tileir_tools.files import make_folder, write_file
 
 from .completing import arches, files, folders
-from .running import examples, version_option
+from .running import examples, output_folder_option, version_option
 
 if TYPE_CHECKING:
     from tileir_tools.toolchain.dump_folder import Dump
@@ -110,15 +110,7 @@ arches_option: _Option = click.option(
 )
 @arches_option
 @version_option
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    required=True,
-    metavar="DIR",
-    shell_complete=folders,
-    help="Where to write.",
-)
+@output_folder_option
 @click.help_option("-h", "--help")
 def command(
     words: tuple[str, ...],

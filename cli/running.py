@@ -23,7 +23,7 @@ from tileir_tools.errors import ParseError, TileIRError, UsageError
 from tileir_tools.files import write_file
 from tileir_tools.model import Module
 
-from .completing import arches, files
+from .completing import arches, files, folders
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -176,6 +176,22 @@ output_option: Callable[[Callable[..., object]], Callable[..., object]] = click.
     metavar="FILE",
     shell_complete=files,
     help="Write to FILE instead of the standard output.",
+)
+output_folder_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    metavar="DIR",
+    shell_complete=folders,
+    help="Where to write.",
+)
+project_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
+    "--project",
+    metavar="DIR",
+    shell_complete=folders,
+    required=True,
+    help="A project laid out as TileGym is.",
 )
 arch_option: Callable[[Callable[..., object]], Callable[..., object]] = click.option(
     "--arch",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import click
 
-from .completing import arches, folders
-from .running import examples, output_option, write_output
+from .completing import arches
+from .running import examples, output_option, project_option, write_output
 
 
 @click.command(
@@ -23,13 +23,7 @@ from .running import examples, output_option, write_output
     """),
 )
 @click.argument("names", metavar="[NAME...]", nargs=-1)
-@click.option(
-    "--project",
-    metavar="DIR",
-    shell_complete=folders,
-    required=True,
-    help="A project laid out as TileGym is.",
-)
+@project_option
 @click.option(
     "--arch",
     metavar="ARCH",

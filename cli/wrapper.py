@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import click
 
-from .completing import arches, files, folders
-from .running import examples, output_option, write_output
+from .completing import arches, files
+from .running import examples, output_option, project_option, write_output
 
 
 @click.command(
@@ -21,13 +21,7 @@ from .running import examples, output_option, write_output
     """),
 )
 @click.argument("name")
-@click.option(
-    "--project",
-    metavar="DIR",
-    shell_complete=folders,
-    required=True,
-    help="A project laid out as TileGym is.",
-)
+@project_option
 @click.option(
     "--analysis", metavar="FILE", shell_complete=files, help="analysis.json of the operation."
 )

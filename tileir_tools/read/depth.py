@@ -21,6 +21,6 @@ def make_room(depth: int) -> None:
 
     The interpreter's limit is raised for good: what is read is written and compared afterwards.
     """
-    needed = 1000 + _CALLS * MAX_REGION_DEPTH
-    if depth > _ORDINARY and sys.getrecursionlimit() < needed:
-        sys.setrecursionlimit(needed)
+    if depth > _ORDINARY:
+        needed = 1000 + _CALLS * MAX_REGION_DEPTH
+        sys.setrecursionlimit(max(needed, sys.getrecursionlimit()))

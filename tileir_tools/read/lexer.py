@@ -69,9 +69,6 @@ END = ""
 _LONG_LINE = 4_000_000
 _MAX_TOKENS = 1_500_000
 
-# So many END tokens stand behind the others.
-_ENDS = 4
-
 # Lines are not indented further than this.
 _WIDEST = 1000
 
@@ -91,7 +88,7 @@ class Tokens:
         if source.text.find("//", start, self.end) >= 0:
             self.texts = list(filter(None, self.texts))
         # The reader looks a few tokens ahead; END beyond the end saves it every bounds check.
-        self.texts += [END] * _ENDS
+        self.texts += [END] * 4
         # Where the tokens stand, as far as anybody has asked. Replaced, never changed: several threads may ask.
         self._offsets = array("Q")
 
